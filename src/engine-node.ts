@@ -46,14 +46,15 @@ interface NodeParts extends WorkerParts {
   readonly tracer: Tracer;
 }
 
-/** A synthesis worker holds several pieces, and chooses at every run which of them continue. */
+/** A synthesis worker holds several pieces, and chooses before every run which of them continue. */
 const PIECES_PER_WORKER = 32;
-/** A file worker pulls the audio of one task while it works on the other. */
+/** While a file worker works on one task, it pulls the audio of the other. */
 const TASKS_PER_WORKER = 2;
 
 /**
- * Starts `ROLE=engine`: workers of the default models, for the parts in `SERVE`, that gateways reach over the
- * bus. It has no database, keys or public port. If a part fails to start, the earlier ones are stopped.
+ * Starts `ROLE=engine`: workers of the default models, for the parts in `SERVE`, which gateways reach over
+ * the bus. An engine node has no database, keys or public port. If a part fails to start, the parts started
+ * earlier are stopped.
  *
  * @throws {ConfigError} if the bus does not accept the connection
  */
@@ -130,7 +131,7 @@ async function startHosts(
     owned.add(`${kind} host`, () => host.stop());
     return host;
   });
-  // Wait for all, so that every started host is owned even if another fails.
+  // Wait for all of them, so that every started host has an owner even if another one fails.
   await Promise.allSettled(starting);
   return Promise.all(starting);
 }
@@ -229,7 +230,7 @@ async function startCalls(
   };
 }
 
-/** Awaits a start; if it fails, stops the parts that had started, and rethrows. */
+/** Awaits a start. If it fails, stops the parts that had started, and rethrows. */
 async function started(starting: Promise<void>, stop: () => Promise<void>): Promise<void> {
   try {
     await starting;

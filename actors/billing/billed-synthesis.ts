@@ -76,7 +76,9 @@ export class BilledSynthesis implements SynthesisConversation {
     this.#billing.stop(reason, this.#charactersOf(this.#deliveredSentences));
   }
 
-  /** In a stream, a reader that requests the next chunk has sent the one before. */
+  /**
+   * In a streamed response, the reader's request for the next chunk means that it has sent the previous one.
+   */
   #sentSentence(): void {
     if (!this.#billing.isCharged) return;
     this.#deliveredSentences++;

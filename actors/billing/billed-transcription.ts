@@ -10,7 +10,9 @@ export interface UnbilledTranscription {
   stop(reason: StopReason): void;
 }
 
-/** Bills a file: credits are held when its length is known, charged with the result, else released. */
+/**
+ * Bills a file: holds credits once its length is known, charges them with the result, or else releases them.
+ */
 export class BilledTranscription implements TranscriptionConversation {
   readonly transcript: Promise<BilledTranscript>;
   readonly answer: Departure = {
@@ -22,7 +24,7 @@ export class BilledTranscription implements TranscriptionConversation {
   #units = 0;
   #charge: Promise<void> | null = null;
 
-  /** @param start starts the work, which reports its length first and fails when `onLength` does */
+  /** @param start starts the work; it reports the length first, and fails if `onLength` fails */
   constructor(
     meter: UsageMeter,
     reference: UsageReference,

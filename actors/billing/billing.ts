@@ -9,7 +9,7 @@ export type BillingState = "unpaid" | "charging" | "charged" | "over";
 export type BillingEvent =
   /** The credits are held. */
   | "held"
-  /** The first bytes are about to be sent. */
+  /** The first bytes are about to be sent, so the work must be charged. */
   | "charge"
   /** The charge is written. */
   | "written"
@@ -17,7 +17,7 @@ export type BillingEvent =
   | "completed"
   | StopReason;
 
-/** Action on the hold. `refuse` has no effect on the hold, but the work must not continue. */
+/** Action to take on the hold. `refuse` leaves the hold alone, but the work must not continue. */
 export type BillingEffect =
   | "none"
   | "charge"
@@ -82,7 +82,7 @@ export function decideBilling(state: BillingState, event: BillingEvent): Billing
   return DECISIONS[state][event];
 }
 
-/** The payment of one synthesis or file: held, charged, and then completed, released or refunded. */
+/** The payment for one synthesis or file: held, then charged, then completed, released or refunded. */
 export class Billing {
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
@@ -90,7 +90,7 @@ export class Billing {
   #state: BillingState = "unpaid";
   #hold: Hold | null = null;
 
-  /** @param work name in errors, such as `synthesis` */
+  /** @param work the kind of work, for error messages: for example `synthesis` */
   constructor(meter: UsageMeter, reference: UsageReference, work: string) {
     this.#meter = meter;
     this.#reference = reference;
@@ -108,7 +108,7 @@ export class Billing {
 
   /**
    * Holds the price.
-   * @throws {ServiceError} `CANCELLED` when the work ended meanwhile, `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `CANCELLED` if the work ended meanwhile; `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   async hold(kind: UsageKind, quantity: Quantity): Promise<void> {
     if (this.#state !== "unpaid") throw this.#cancelled();
@@ -123,7 +123,10 @@ export class Billing {
     this.#tell("written");
   }
 
-  /** Records the total `units` sent or about to be sent. Cheap; does nothing unless the work is charged. */
+  /**
+   * Records the total `units` sent so far or about to be sent. Cheap; has no effect unless the work is
+   * charged.
+   */
   noteDelivered(units: number): void {
     if (this.isCharged) this.#hold?.delivered(units);
   }
@@ -132,7 +135,9 @@ export class Billing {
     this.#tell("completed");
   }
 
-  /** May be called twice. @param deliveredUnits units that the client has received, which are not refunded */
+  /**
+   * Ends the payment; may be called twice. @param deliveredUnits units that the client received, not refunded
+   */
   stop(reason: StopReason, deliveredUnits = 0): void {
     this.#tell(reason, deliveredUnits);
   }

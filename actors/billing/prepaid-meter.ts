@@ -2,7 +2,7 @@ import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../c
 import type { Paid } from "../../core/ports/idempotency.js";
 import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
 
-/** A hold on work that has been paid for. */
+/** A hold for work that is already paid for. */
 const NOTHING_TO_CHARGE = {
   charge: async () => {},
   delivered: () => {},
@@ -12,9 +12,8 @@ const NOTHING_TO_CHARGE = {
 };
 
 /**
- * Meters repeated work that a client has already paid for, completely or up to some point: only the rest is
- * held and charged. The charges never exceed the price of the work, and fall short of it by less than one
- * unit.
+ * Meters repeated work that the client has already paid for, in full or up to some point, and charges only
+ * the rest. The charges add up to at most the price of the work, and to less than one unit below it.
  */
 export class PrepaidMeter implements UsageMeter {
   readonly #meter: UsageMeter;
@@ -51,10 +50,9 @@ export class PrepaidMeter implements UsageMeter {
     if (kind === "file" && this.#paid.isAudioUnknown !== true) return 0;
     const tariff = this.#tariffs[kind];
     const credits = Math.max(0, creditsFor(quantity, tariff) - this.#paid.credits);
-    // Each charge is rounded up, so the units are limited by the remaining credits as well as by the
-    // remaining units.
+    // Each charge is rounded up, so the remaining credits limit the units as well.
     const affordable = Math.floor((credits * tariff.perUnits * quantity.unitsPerSecond) / tariff.credits);
-    // The paid samples of a file may have had another rate, so only the credits count.
+    // The paid samples of a file may have had a different sample rate, so only credits are comparable.
     const unpaid = kind === "file" ? quantity.units : quantity.units - this.#paid.units;
     return Math.max(0, Math.min(unpaid, affordable));
   }

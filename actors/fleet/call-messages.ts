@@ -1,14 +1,14 @@
-// Messages of calls, which synthesize a piece of speech or do a task of a file. MessagePack; readers ignore
-// unknown members.
+// Messages of calls. A call synthesizes a piece of speech or runs a task of a file. Messages are MessagePack,
+// and readers ignore unknown members.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ErrorCode } from "../../core/domain/errors.js";
 
-/** Protocol version of calls; a node without it is not called. */
+/** Protocol version of calls. Fronts do not call nodes that lack it. */
 export const CALL_VERSION = 1;
-/** Maximum bytes of audio or results in one message, well below the bus's limit of 1 MB. */
+/** Most bytes of audio or results in one message, well below the bus's limit of 1 MB. */
 export const MAX_PART_BYTES = 262_144;
 
-/** A numbered message from a front to a host; a gap ends all of the front's calls there. */
+/** A numbered message from a front to a host. After a gap, all of the front's calls on that host end. */
 export type NumberedToHost = ToHost & { readonly nth: number };
 
 export type ToHost =
@@ -22,7 +22,7 @@ export type ToHost =
       /** Traces of other requests that share the call. */
       readonly otherTraceparents?: readonly string[];
     }
-  /** A later message about a call; its kind defines the value. */
+  /** A later message about a call; the kind of call defines the value. */
   | { readonly type: "note"; readonly call: number; readonly value: unknown }
   /** Bytes that the host has requested. */
   | {
@@ -33,8 +33,8 @@ export type ToHost =
     }
   | { readonly type: "cancel"; readonly call: number }
   /**
-   * All of the front's calls on the host: the host ends all others, and reports those that it does not know.
-   * With `isAsking`, the host also reports how many messages it has sent.
+   * All of the front's calls on this host. The host ends any others, and reports listed calls that it does
+   * not know. With `isAsking`, it also reports how many messages it has sent.
    */
   | { readonly type: "alive"; readonly calls: readonly number[]; readonly isAsking: boolean };
 
@@ -52,7 +52,7 @@ export type ToCaller =
     }
   | { readonly type: "done"; readonly n: number; readonly value: unknown }
   | { readonly type: "failed"; readonly n: number; readonly code: ErrorCode; readonly message: string }
-  /** Numbered messages sent so far. */
+  /** Number of numbered messages sent so far. */
   | { readonly type: "said"; readonly count: number }
   /** The host has no room, or does not serve the model. */
   | { readonly type: "refused" }

@@ -8,7 +8,7 @@ import { LIVE_HEARTBEATS } from "./subjects.js";
 interface KnownNode {
   heartbeat: Heartbeat;
   heardAtMs: number;
-  /** The node rejected a lane or did not answer; it is not tried again before its next heartbeat. */
+  /** The node rejected a lane or did not answer. It is skipped until its next heartbeat. */
   isAvoided: boolean;
 }
 
@@ -16,9 +16,9 @@ interface KnownNode {
 export interface NodeWatcher {
   /** The node has sent no heartbeat for too long. */
   silent(): void;
-  /** The node is about to end; called for each heartbeat, because there may be no other node at first. */
+  /** The node is about to end. Called for each heartbeat, because there may be no other node at first. */
   draining(): void;
-  /** Any node has sent a heartbeat, so there may be a better place. */
+  /** Called when any node sends a heartbeat: a better placement may exist. */
   heard?(): void;
 }
 
@@ -28,7 +28,9 @@ export interface Place {
   readonly zone: string;
   /** Latest protocol version that both sides support. */
   readonly version: number;
-  /** Stops counting the lane here, when it has moved and stays only until its sessions have followed. */
+  /**
+   * Stops counting the lane on this node, once it has moved and stays only until its sessions have followed.
+   */
   vacate(): void;
   leave(): void;
 }
@@ -45,7 +47,7 @@ export interface DirectoryOptions {
   readonly repeat?: (act: () => void, everyMs: number) => () => void;
 }
 
-/** Checks within the time after which a node is lost. */
+/** Number of checks within the time after which a node is lost. */
 const CHECKS = 8;
 
 /** The nodes of the fleet, from their heartbeats. */
@@ -74,7 +76,7 @@ export class FleetDirectory {
     return [...this.#nodes.values()].map(({ heartbeat }) => heartbeat);
   }
 
-  /** Time since the last heartbeat of the node that has been silent longest; 0 without nodes. */
+  /** Time since the last heartbeat of the node that has been silent the longest; 0 without nodes. */
   get oldestHeartbeatMs(): number {
     const nowMs = this.#options.clock.nowMs();
     return Math.max(0, ...[...this.#nodes.values()].map(({ heardAtMs }) => nowMs - heardAtMs));
@@ -122,7 +124,7 @@ export class FleetDirectory {
     const heartbeat = this.place(wanted, random);
     if (heartbeat === null) return null;
     const { node, zone, protocol } = heartbeat;
-    // Counts immediately, so that the second of two waiting lanes sees the first one's place.
+    // Count immediately, so that a second waiting lane sees that the first one is placed.
     const vacate = this.#count(node);
     const unwatch = this.#watch(node, watcher);
     const leave = () => {
@@ -198,7 +200,7 @@ export class FleetDirectory {
     const nowMs = clock.nowMs();
     const isLate = nowMs - this.#checkedAtMs > (2 * lostMs) / CHECKS;
     this.#checkedAtMs = nowMs;
-    // This process was blocked: heartbeats may still wait in its socket.
+    // This process was blocked, so heartbeats may still be waiting in its socket.
     if (isLate) return;
     for (const [node, { heardAtMs }] of this.#nodes) {
       if (nowMs - heardAtMs < lostMs) continue;

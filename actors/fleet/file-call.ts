@@ -7,7 +7,7 @@ export interface FileOfCall {
   readonly sampleCount: number;
 }
 
-/** Runs the encoder over a part of a file. Items: the audio, then `values` and `bytes` of the state. */
+/** Runs the encoder over part of a file. Items: the audio, then `values` and `bytes` of the state. */
 export interface HearCall {
   readonly type: "hear";
   readonly file: FileOfCall;
@@ -17,7 +17,7 @@ export interface HearCall {
   readonly stateBytes: readonly [number, number] | null;
 }
 
-/** A piece of a call's file `file`. */
+/** A piece of the call's file number `file`. */
 interface PieceOfCall
   extends Pick<
     FilePiece,
@@ -55,7 +55,7 @@ export interface HeardBytes {
   readonly bytes: Uint8Array;
 }
 
-/** The answer to a hear call. A decode call answers with the outcomes of its pieces. */
+/** The answer to a hear call. A decode call is answered with the outcomes of its pieces. */
 export interface HearDone {
   readonly encodedSize: number;
   readonly hasState: boolean;

@@ -10,7 +10,7 @@ export type Item =
   | { readonly piece: FilePiece; readonly encodedSize: number }
   | { readonly memory: Float32Array | Uint8Array };
 
-/** Samples read without a break: resampling them from 44.1 kHz takes a few milliseconds. */
+/** Samples read before yielding: resampling this many from 44.1 kHz takes a few milliseconds. */
 const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
@@ -23,7 +23,9 @@ export class FileBytes {
     this.#items = items;
   }
 
-  /** @throws {RangeError} for an item or range that does not exist, or is too long; errors of the file */
+  /**
+   * @throws {RangeError} if the item or range does not exist or is too long; also errors of reading the file
+   */
   async read(item: number, start: number, count: number): Promise<Uint8Array> {
     const wanted = this.#items[item];
     if (wanted === undefined) throw new RangeError(`cannot read item ${item} of ${this.#items.length}`);
@@ -34,7 +36,7 @@ export class FileBytes {
     if ("source" in wanted) return this.#audio(wanted, start, count);
     if ("piece" in wanted) return encodedBytes(wanted.piece, wanted.encodedSize, start, count);
     const { buffer, byteOffset, byteLength } = wanted.memory;
-    // The rest of the buffer is not the node's to read.
+    // The node must not read the rest of the buffer.
     if (start + count > byteLength)
       throw new RangeError(`cannot read ${count} bytes from ${start}: there are ${byteLength}`);
     return new Uint8Array(buffer, byteOffset + start, count);

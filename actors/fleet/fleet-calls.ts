@@ -5,19 +5,19 @@ import { decodeToCaller, encodeCall, type ToCaller, type ToHost } from "./call-m
 import { SequenceCheck } from "./lane-window.js";
 import { answersTo, callsTo, lastWord, nodeGone } from "./subjects.js";
 
-/** Why a call ended without an answer; it may be repeated on another node. */
+/** Why a call ended without an answer. The call may be repeated on another node. */
 export type CallEnding =
-  /** No process subscribes to its node's subject. */
+  /** No process subscribes to the node's subject. */
   | "gone"
-  /** Its node sent no heartbeat. */
+  /** The node sent no heartbeat. */
   | "silent"
-  /** A message from its node is missing. */
+  /** A message from the node is missing. */
   | "gap"
-  /** Its node does not know the call. */
+  /** The node does not know the call. */
   | "unknown"
   /** The connection to the bus was lost during the call. */
   | "reconnect"
-  /** Its node has no room for the call. */
+  /** The node has no room for the call. */
   | "refused";
 
 export class CallLost extends Error {
@@ -43,11 +43,13 @@ export interface CallRequest {
   readonly model: string;
   readonly manifest: string;
   readonly body: unknown;
-  /** Traces of the requests behind the call; the node continues them. */
+  /** Traces of the requests that share the call; the node continues them. */
   readonly traceparents: readonly string[];
-  /** Called with each part before the answer, in order; bytes in it are borrowed. An error ends the call. */
+  /**
+   * Called with each part before the answer, in order. Bytes in a part are borrowed. An error ends the call.
+   */
   readonly onPart: (value: unknown) => void;
-  /** Reads bytes that the node requests, of an item by its number. An error ends the call. */
+  /** Reads bytes that the node requests from the item with this number. An error ends the call. */
   readonly bytesOf?: (item: number, start: number, count: number) => Promise<Uint8Array>;
 }
 
@@ -69,12 +71,12 @@ interface Pending {
   readonly settle: (outcome: { readonly value: unknown } | { readonly error: unknown }) => void;
 }
 
-/** Each node receives a list of its calls this often, which also detects a dead node. */
+/** Interval at which each node receives a list of its calls. The list also detects a dead node. */
 const ALIVE_EVERY_MS = 100;
-/** Every fifth list requests the node's message count, because its last message may be missing. */
+/** Every fifth list asks the node for its message count, because its last message may have been lost. */
 const ASKS_EVERY = 5;
 
-/** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired. */
+/** Calls of this process to engine nodes. If any message is lost, the call ends; nothing is repaired. */
 export class FleetCalls {
   readonly #bus: Bus;
   readonly #front: string;
@@ -87,7 +89,7 @@ export class FleetCalls {
   #aliveTimer: NodeJS.Timeout | undefined;
   #aliveCount = 0;
 
-  /** @param parts.front random per run of the process */
+  /** @param parts.front random name, new in each run of the process */
   constructor(parts: { readonly bus: Bus; readonly front: string; readonly observer: CallObserver }) {
     const { bus, front } = parts;
     this.#bus = bus;
@@ -100,7 +102,7 @@ export class FleetCalls {
     ];
   }
 
-  /** @param signal aborting it cancels the call, which rejects with its reason */
+  /** @param signal aborts the call, which then rejects with the signal's reason */
   begin(request: CallRequest, signal: AbortSignal): Call {
     const id = this.#nextCall++;
     const { node, kind, model, manifest, body, traceparents } = request;
@@ -139,7 +141,7 @@ export class FleetCalls {
     };
   }
 
-  /** Loses the calls to a node that sends no heartbeat. */
+  /** Ends the calls to a node that sends no heartbeat. */
   silent(kind: ServedPart, node: string): void {
     this.#loseAll(({ request }) => request.kind === kind && request.node === node, "silent");
   }

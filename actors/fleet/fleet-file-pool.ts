@@ -18,12 +18,12 @@ import type { NodePlaces } from "./node-places.js";
 type Hear = Extract<FileTask, { type: "hear" }>;
 type Decode = Extract<FileTask, { type: "decode" }>;
 
-/** Maximum number of tasks of this front: each holds a part of a file in memory (`partsHeld`). */
+/** Most tasks of this front in flight: each holds part of a file in memory (`partsHeld`). */
 const MAX_TASKS = 16;
 
 /** A task in flight. */
 interface Work {
-  /** Cells of its files, in the order of their numbers in the call. */
+  /** Cells of the task's files, in the order of their numbers in the call. */
   readonly cells: readonly SharedArrayBuffer[];
   readonly span: Span;
   readonly traceparents: readonly string[];
@@ -33,7 +33,7 @@ interface Work {
 
 /** A pool of file workers on nodes of the fleet. The audio stays here; nodes request it. */
 export class FleetFilePool {
-  /** One attempt more than in one process: nodes also end for reasons other than their tasks. */
+  /** One attempt more than within one process: nodes also end for reasons other than their tasks. */
   readonly mostAttempts = 3;
   readonly #places: NodePlaces;
   readonly #sampleRateHz: number;
@@ -46,7 +46,7 @@ export class FleetFilePool {
     this.#sampleRateHz = parts.sampleRateHz;
   }
 
-  /** Tasks that all known nodes accept. */
+  /** Total number of tasks that all known nodes accept. */
   get workerCount(): number {
     return Math.min(MAX_TASKS, Math.max(1, this.#places.capacity));
   }
@@ -57,9 +57,9 @@ export class FleetFilePool {
   }
 
   /**
-   * Runs a task on a node; retries while nodes have no room. Failures of the task are values, and so is
-   * `ENGINE_BUSY` when no node has room for too long.
-   * @throws {CallLost} when the node or one of its messages is lost
+   * Runs a task on a node, and retries while no node has room. Failures of the task are returned as values,
+   * and so is `ENGINE_BUSY` if no node has room for too long.
+   * @throws {CallLost} if the node or one of its messages is lost
    */
   async run(task: FileTask, spans: readonly Span[] = []): Promise<unknown> {
     switch (task.type) {
@@ -117,7 +117,7 @@ export class FleetFilePool {
     } catch (error) {
       if (error instanceof CallLost) throw error;
       const { code, message } = asServiceError(error);
-      // As with a lost worker of this process, the task is repeated.
+      // Repeat the task, as after a lost worker of this process.
       if (code === "WORKER_LOST") throw error;
       return { ok: false, code, message };
     } finally {
@@ -183,7 +183,7 @@ export class FleetFilePool {
             onPart,
             bytesOf: (item, start, count) => bytes.read(item, start, count),
           });
-          // Some files may have been abandoned before the call.
+          // Some files may have been given up before the call.
           if (body.type === "decode")
             for (const cell of work.cells) if (isGivenUp(cell)) this.#heed(work, cell);
           return await work.call.answer;

@@ -18,7 +18,7 @@ export interface FleetLanesParts {
   readonly manifest: string;
   readonly contextSamples: number;
   readonly windowBytes: number;
-  /** A node that does not answer a join within this time is lost. */
+  /** A node that does not answer a join within this time counts as lost. */
   readonly lostMs: number;
   readonly observer: LaneObserver;
   readonly log: Log;
@@ -29,11 +29,11 @@ export interface FleetLanesParts {
 
 /** Counts the lanes of all models of this process, so that a lane's name is never used again. */
 let laneCount = 0;
-/** Load of a lane without a worker: it gets sessions only when no lane has one. */
+/** Load of a lane without a worker, which gets sessions only if no lane has a worker. */
 const WITHOUT_WORKER = 1_000_000;
 /** Load of a lane whose node is full. */
 const WITHOUT_ROOM = 1_000;
-/** A session that does not pause for this long leaves its node in the middle of an utterance. */
+/** A session that has not paused within this time is moved in the middle of an utterance. */
 const MOVE_WITHIN_MS: Readonly<Record<Exclude<LaneMove, "full">, number>> = {
   draining: 5_000,
   balance: 30_000,
@@ -47,7 +47,7 @@ interface PlacedLane {
   readonly cells: Start[0];
   readonly onMessage: Start[1];
   readonly stopping: AbortSignal;
-  /** The place of each of its connections to a node. */
+  /** The place that each connection of the lane occupies on a node. */
   readonly places: Map<RemoteLiveWorker, Place>;
   /** Null before the first placement. */
   worker: LaneWorker | null;
@@ -62,7 +62,7 @@ export class FleetLanes {
   readonly #wanted: Wanted;
   readonly #random: () => number;
   readonly #workers = new Map<number, LaneWorker>();
-  /** A lane is moving to a better place; the others are checked again afterwards. */
+  /** True while a lane moves to a better place; the others are checked again afterwards. */
   #isBalancing = false;
 
   constructor(parts: FleetLanesParts) {
@@ -93,7 +93,7 @@ export class FleetLanes {
     }
   };
 
-  /** Only the death of the worker itself may be the fault of a session. */
+  /** Sessions can only be to blame if the worker itself died. */
   readonly isExcused = (reason: Error): boolean => reason instanceof LaneLost && reason.ending !== "worker";
 
   readonly loadOf = (lane: number, sessions: number): number => {
@@ -102,7 +102,7 @@ export class FleetLanes {
     return sessions + (this.#parts.directory.isFull(worker.remote.node) ? WITHOUT_ROOM : 0);
   };
 
-  /** Moves a lane to another node, or adds one when its node is full, if one fits. */
+  /** Moves a lane to another node if one fits. If the lane's node is full, adds a node instead. */
   async #move(placed: PlacedLane, reason: LaneMove): Promise<void> {
     const { worker, places, stopping } = placed;
     const from = worker?.remote;
@@ -111,14 +111,14 @@ export class FleetLanes {
     const { directory, observer, log } = this.#parts;
     const watched = this.#watch(placed);
     const place = directory.takeNow(this.#wantedFor(reason, worker), watched.watcher, this.#random);
-    // The sessions have nowhere to go, so a draining node serves them until its deadline.
+    // The sessions have nowhere to go, so the draining node serves them until its deadline.
     if (place === null) return;
     placed.isJoining = true;
     const remote = await this.#join(placed, place, watched.follow);
     placed.isJoining = false;
     if (remote === null) return;
     if (this.#workers.get(placed.lane) !== worker || worker.remote !== from) {
-      // The lane's place was lost meanwhile, and the lane continues elsewhere.
+      // The lane lost its place meanwhile and continues elsewhere.
       await remote.stop();
       return;
     }
@@ -135,7 +135,7 @@ export class FleetLanes {
   /** Returns the requirements for the node that a lane moves to. */
   #wantedFor(reason: LaneMove, { remote, sessionCount }: LaneWorker): Wanted {
     switch (reason) {
-      // Not `except`: another worker of the same node may have room.
+      // Without `except`: another worker of the same node may have room.
       case "full":
         return this.#wanted;
       case "draining":
@@ -169,13 +169,13 @@ export class FleetLanes {
 
   /** Finds another place for a session for which a node has no room. */
   #onRefused(placed: PlacedLane, remote: RemoteLiveWorker): void {
-    // The free capacity in its last heartbeat is outdated, or belongs to another of its workers.
+    // The capacity in the node's last heartbeat is outdated, or belongs to another of its workers.
     this.#parts.directory.avoid(remote.node);
     if (remote === placed.worker?.remote) void this.#move(placed, "full");
     else placed.worker?.callRefused(remote);
   }
 
-  /** Moves or grows a lane if that would be better. */
+  /** Moves a lane, or adds a node to it, if that is better. */
   async #improve(placed: PlacedLane): Promise<void> {
     const reason = this.#isBalancing ? null : this.#reasonToMove(placed);
     if (reason === null) return;
@@ -188,7 +188,7 @@ export class FleetLanes {
     const { directory } = this.#parts;
     const place = worker === null ? undefined : places.get(worker.remote);
     if (worker === null || place === undefined || isJoining) return null;
-    // In advance, so that the next session is not rejected first.
+    // Act before a session is rejected.
     if (directory.isFull(place.node) || worker.remote.refusedSessions.length > 0) return "full";
     if (worker.isMoving) return null;
     return directory.isBetterElsewhere(this.#wantedFor("balance", worker), place) ? "balance" : null;

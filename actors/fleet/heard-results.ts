@@ -7,12 +7,12 @@ export class HeardResults {
   readonly #reusable: SharedArrayBuffer | null;
   readonly #bytes = new Map<number, Uint8Array>();
 
-  /** @param reusable memory for the encoder's output, used if it is large enough */
+  /** @param reusable memory for the encoder's output, used if large enough */
   constructor(reusable: SharedArrayBuffer | null) {
     this.#reusable = reusable;
   }
 
-  /** @throws {RangeError} for bytes beyond `byteCount` */
+  /** @throws {RangeError} if the bytes go beyond `byteCount` */
   take(value: unknown): void {
     const { what, byteCount, at, bytes } = value as HeardBytes;
     let all = this.#bytes.get(what);

@@ -2,7 +2,7 @@ import { decode, encode } from "@msgpack/msgpack";
 
 /** A node's heartbeat: the model it serves, its capacity and its load. */
 export interface Heartbeat {
-  /** Random per run of the node's process. */
+  /** Random name, new in each run of the node's process. */
   readonly node: string;
   readonly cell: string;
   readonly zone: string;
@@ -11,12 +11,14 @@ export interface Heartbeat {
   readonly manifest: string;
   /** Protocol versions that the node supports. */
   readonly protocol: Versions;
-  /** Sessions or calls that the node accepts. */
+  /** Number of sessions or calls that the node accepts. */
   readonly capacity: number;
   readonly used: number;
-  /** The node accepts no more work and is about to end. */
+  /** The node accepts no more work, and is about to end. */
   readonly isDraining: boolean;
-  /** Frames of speech that fill the largest run of a file node's workers; absent where pieces run alone. */
+  /**
+   * Frames of speech that fill the largest run of a file node's workers; absent if workers run pieces alone.
+   */
   readonly runFrames?: number;
 }
 
@@ -32,7 +34,7 @@ export function encodeHeartbeat(heartbeat: Heartbeat): Uint8Array {
   return encode(heartbeat);
 }
 
-/** @throws {TypeError} for other messages, and {Error} for bytes that are not MessagePack */
+/** @throws {TypeError} for other messages; {Error} for bytes that are not MessagePack */
 export function decodeHeartbeat(bytes: Uint8Array): Heartbeat {
   const heartbeat = decode(bytes) as Partial<Heartbeat> | null;
   const isHeartbeat =

@@ -6,9 +6,9 @@ import type { ToLiveWorker } from "../../native/threads/protocol.js";
 import type { Versions } from "./heartbeats.js";
 
 /**
- * Supported lane versions. A new version raises `most`, and `least` follows one release later: engines are
- * upgraded first and must support gateways of the release before. Added records, answers or keys need no new
- * version, because unknown ones are ignored.
+ * Supported lane versions. Each new version raises `most`; `least` follows one release later, because engines
+ * are upgraded first and must support gateways of the previous release. New records, answers or keys need no
+ * new version, because readers ignore unknown ones.
  */
 export const LANE_VERSIONS: Versions = { least: 1, most: 1 };
 
@@ -19,9 +19,9 @@ export const RECORD = {
   open: 2,
   /** 16-bit PCM at `position`. */
   audio: 3,
-  /** Ends the utterance at `position`; the audio before it was sent earlier. */
+  /** Ends the utterance at `position`. The audio before it was already sent. */
   finalize: 4,
-  /** Ends the audio at `position`; the audio before it was sent earlier. */
+  /** Ends the audio at `position`. The audio before it was already sent. */
   finish: 5,
   close: 6,
   /** All sessions of the lane, as 32-bit numbers; the node closes all others. */
@@ -39,7 +39,7 @@ export interface LaneRecord {
   readonly epoch: number;
   /** Samples since the start of the session. */
   readonly position: number;
-  /** Borrowed, at a multiple of 4. */
+  /** Borrowed bytes, aligned to 4. */
   readonly body: Uint8Array;
 }
 
@@ -53,7 +53,7 @@ export interface Bundle {
 /** The model that a front expects on its lane's node. */
 export interface Join {
   readonly model: string;
-  /** Hash of the model's manifest: other weights under its name would give other transcripts. */
+  /** Hash of the model's manifest: different weights under the same name would give different transcripts. */
   readonly manifest: string;
 }
 
@@ -63,11 +63,11 @@ export type OpenBody = Omit<Open, "type" | "session" | "epoch" | "ring">;
 
 const BUNDLE_HEAD_BYTES = 8;
 const RECORD_HEAD_BYTES = 20;
-/** Largest bundle, headers included: a NATS cluster forwards this much at a time; its limit is 1 MB. */
+/** Largest bundle, headers included: what a NATS cluster forwards in one go. The bus's own limit is 1 MB. */
 export const MAX_BUNDLE_BYTES = 65_536;
 const NO_BODY = new Uint8Array();
 
-/** Writes records into one bundle at a time. */
+/** Writes records into bundles, one bundle at a time. */
 export class BundleWriter {
   readonly #bytes = new Uint8Array(MAX_BUNDLE_BYTES);
   readonly #view = new DataView(this.#bytes.buffer);
@@ -96,12 +96,15 @@ export class BundleWriter {
     return this.#length + RECORD_HEAD_BYTES + roundUp(bodyBytes) <= MAX_BUNDLE_BYTES;
   }
 
-  /** @throws {RangeError} when there is no room for it */
+  /** @throws {RangeError} if there is no room for the record */
   add(type: RecordType, of: Omit<LaneRecord, "type" | "body">, body: Uint8Array = NO_BODY): void {
     this.#bytes.set(body, this.#begin(type, of, body.length));
   }
 
-  /** Adds an audio record and returns its samples, for the caller to fill next. @throws as `add` */
+  /**
+   * Adds an audio record, and returns its samples for the caller to fill before the next call. @throws as
+   * `add`
+   */
   addAudio(of: Omit<LaneRecord, "type" | "body">, sampleCount: number): Int16Array {
     const start = this.#begin(RECORD.audio, of, sampleCount * 2);
     return new Int16Array(this.#bytes.buffer, start, sampleCount);
@@ -140,8 +143,8 @@ export class BundleWriter {
 
 /** @throws {RangeError} for bytes that are not a bundle */
 export function readBundle(bytes: Uint8Array): Bundle {
-  // A bus message may start at an offset that does not allow a view of samples; and it is a Buffer, whose
-  // `slice` does not copy.
+  // A bus message may start at an offset that does not allow a view of samples. It is a Buffer, whose `slice`
+  // does not copy.
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (aligned.length < BUNDLE_HEAD_BYTES) throw cutShort(aligned.length);

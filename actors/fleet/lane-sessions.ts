@@ -4,7 +4,7 @@ import { type BundleWriter, encodeOpen, RECORD } from "./lane-records.js";
 
 type Open = Extract<ToLiveWorker, { type: "open" }>;
 
-/** The end of an utterance, or of the audio. */
+/** Marks the end of an utterance, or of the audio. */
 interface Mark {
   readonly type: "finalize" | "finish";
   readonly atSample: number;
@@ -44,12 +44,12 @@ export class LaneSession {
     this.#ring.cursor = cursor;
   }
 
-  /** Read position of its worker. */
+  /** Sets the read position of the worker. */
   moveCursor(sample: number): void {
     this.#ring.cursor = sample;
   }
 
-  /** Starts again from the first sample, after the node had no room. */
+  /** Sends the session again from its first sample, after the node had no room for it. */
   rewind(): void {
     this.#isOpened = false;
     this.#nextMark = 0;
@@ -59,8 +59,8 @@ export class LaneSession {
   /**
    * Adds new audio and marks to a bundle.
    *
-   * @param roomSamples samples that the lane's window allows now
-   * @returns false when the bundle is full; true when everything that `roomSamples` allows is in it
+   * @param roomSamples number of samples that the lane's window allows now
+   * @returns false if the bundle is full; true if it holds everything that `roomSamples` allows
    */
   write(bundle: BundleWriter, roomSamples: number): boolean {
     if (!this.#isOpened) {

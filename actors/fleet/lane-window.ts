@@ -1,4 +1,7 @@
-/** Bounds the bytes in flight on a lane, so that a frozen node costs only its lane and bounded memory. */
+/**
+ * Limits the bytes in flight on a lane, so that a frozen node costs only its lane and a bounded amount of
+ * memory.
+ */
 export class LaneWindow {
   readonly #limitBytes: number;
   /** Sizes of unacknowledged bundles, oldest first. */
@@ -6,7 +9,7 @@ export class LaneWindow {
   #nextBundle = 0;
   #inFlightBytes = 0;
 
-  /** @param limitBytes at least two bundles; otherwise a lane would wait after each */
+  /** @param limitBytes at least two bundles; otherwise the lane would wait after each one */
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
@@ -15,7 +18,7 @@ export class LaneWindow {
     return this.#inFlightBytes;
   }
 
-  /** Bytes of audio that may be sent now. Other records are few and are always sent. */
+  /** Bytes of audio that may be sent now. Other records are rare, and always sent. */
   get roomBytes(): number {
     return Math.max(0, this.#limitBytes - this.#inFlightBytes);
   }
@@ -31,7 +34,7 @@ export class LaneWindow {
     this.#nextBundle++;
   }
 
-  /** Acknowledges the first `heard` bundles; an older count changes nothing. */
+  /** Acknowledges the first `heard` bundles; an outdated count has no effect. */
   acknowledge(heard: number): void {
     const unheardFrom = this.#nextBundle - this.#unheard.length;
     const count = Math.min(heard, this.#nextBundle) - unheardFrom;

@@ -6,9 +6,9 @@ import { LaneLost, type RemoteLiveWorker } from "./remote-live-worker.js";
 const STAY = Number.POSITIVE_INFINITY;
 
 /**
- * A lane's worker as the live engine knows it: on one node, or on several while it moves or when earlier
- * nodes have no room. A session's messages go to the place of its latest opening, so the engine moves it by
- * opening it again.
+ * A lane's worker, as seen by the live engine. It is on one node, or on several while the lane moves or
+ * earlier nodes have no room. A session's messages go to the place that opened it last, so the engine moves a
+ * session by opening it again.
  */
 export class LaneWorker implements LiveWorker {
   readonly #ended = deferred<Error | null>();
@@ -17,7 +17,7 @@ export class LaneWorker implements LiveWorker {
   /** The place of each session. */
   readonly #homes = new Map<number, RemoteLiveWorker>();
   #remote: RemoteLiveWorker;
-  /** Earlier places with remaining sessions, in order, and the time until these leave (`STAY`: never). */
+  /** Earlier places that still have sessions, in order, and the time until these leave (`STAY`: never). */
   readonly #before = new Map<RemoteLiveWorker, number>();
 
   constructor(remote: RemoteLiveWorker, onMessage: (message: LiveWorkerMessage) => void) {
@@ -31,7 +31,7 @@ export class LaneWorker implements LiveWorker {
     return this.#remote;
   }
 
-  /** True if sessions must leave one of its places. */
+  /** True if sessions must leave one of the worker's places. */
   get isMoving(): boolean {
     return [...this.#before.values()].some((withinMs) => withinMs < STAY);
   }
@@ -51,7 +51,7 @@ export class LaneWorker implements LiveWorker {
     this.leave(leaving, withinMs);
   }
 
-  /** Sends new sessions to another place, and those for which there was no room here; the others stay. */
+  /** Sends new sessions, and those rejected here, to another place; the others stay. */
   growTo(remote: RemoteLiveWorker): void {
     const full = this.#remote;
     this.#before.set(full, STAY);
@@ -61,7 +61,7 @@ export class LaneWorker implements LiveWorker {
     this.#giveUpEmpty();
   }
 
-  /** Moves sessions for which an earlier place has no room to the latest place. */
+  /** Moves sessions that an earlier place has rejected to the latest place. */
   callRefused(place: RemoteLiveWorker): void {
     this.#onMessage({ type: "rejoin", sessions: place.refusedSessions, withinMs: 0 });
   }
@@ -113,9 +113,9 @@ export class LaneWorker implements LiveWorker {
     });
   }
 
-  /** Returns the earlier place where the lane continues; null when the lane is over. */
+  /** Returns the earlier place on which the lane continues; null if the lane is over. */
   #nextAfter(reason: Error | null): RemoteLiveWorker | null {
-    // A session may have killed the worker, so the supervisor, which counts such ends, must see it.
+    // A session may have killed the worker. The supervisor counts such ends, so it must see this one.
     if (reason === null || (reason instanceof LaneLost && reason.ending === "worker")) return null;
     const staying = [...this.#before].findLast(([place, withinMs]) => withinMs === STAY && !place.isEnded);
     return staying?.[0] ?? null;

@@ -15,7 +15,7 @@ export interface NodePlacesParts {
   readonly manifest: string;
   /** Time after which work without a node is rejected. */
   readonly waitMs: number;
-  /** Called when the amount of work that waits for a node or runs on one changes, with the difference. */
+  /** Called with the difference when the amount of work that waits for a node or runs on one changes. */
   readonly onWork?: (change: number) => void;
   readonly random?: () => number;
 }
@@ -31,7 +31,7 @@ interface NodePlace {
 /** The nodes that serve one model for one kind of work, and this front's calls to them. */
 export class NodePlaces {
   readonly #parts: NodePlacesParts;
-  /** Aborts work that waits for a node or is on one. */
+  /** Aborts work that waits for a node or runs on one. */
   readonly #works = new Set<AbortController>();
   #isClosed = false;
 
@@ -39,12 +39,12 @@ export class NodePlaces {
     this.#parts = parts;
   }
 
-  /** Calls that all nodes of the model accept at a time. */
+  /** Total number of concurrent calls that all nodes of the model accept. */
   get capacity(): number {
     return this.#heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
   }
 
-  /** Frames of speech that fill the largest run of every node's workers; 0 if a node runs pieces alone. */
+  /** Frames of speech that fill the largest run of every node's workers; 0 if any node runs pieces alone. */
   get runFrames(): number {
     const each = this.#heartbeats.map(({ runFrames = 0 }) => runFrames);
     return each.length === 0 ? 0 : Math.min(...each);

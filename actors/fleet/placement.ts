@@ -8,19 +8,18 @@ export interface Wanted {
   readonly manifest: string;
   /** Protocol versions that the front supports. */
   readonly protocol: Versions;
-  /** A node to leave out. */
+  /** A node to exclude. */
   readonly except?: string;
-  /** Sessions for which the node must have room; 1 by default. */
+  /** Number of sessions for which the node must have room; 1 by default. */
   readonly room?: number;
 }
 
 /**
- * Pure: chooses the node for another lane; null when none fits. Prefers nodes in the front's zone, then those
- * with the fewest lanes of this front; picks two of these at random and takes the less loaded one. All fronts
- * see the same heartbeats, so choosing the least loaded of all would send every lane to the same node.
- *
- * @param lanesOn the front's lanes on a node
- * @param random from 0 to 1, exclusive
+ * Pure: chooses the node for another lane; null if none fits. Prefers nodes in the front's zone, then those
+ * with the fewest lanes of this front. Of these it picks two at random and takes the less loaded one: all
+ * fronts see the same heartbeats, so choosing the least loaded node would send every lane to the same one.
+ * @param lanesOn returns the number of the front's lanes on a node
+ * @param random returns a number from 0 to 1, exclusive
  */
 export function placeLane(
   heartbeats: readonly Heartbeat[],
@@ -38,8 +37,9 @@ export function placeLane(
 }
 
 /**
- * Pure: returns whether another node would be better for a lane: one in the front's zone if the lane is in
- * another, or one with at least two fewer lanes of the front, so that the lane is not moved back.
+ * Pure: returns whether another node would be better for a lane: one in the front's zone if the lane is
+ * outside it, or one with at least two fewer of the front's lanes. With a smaller difference, the lane would
+ * move back.
  */
 export function isBetterElsewhere(
   heartbeats: readonly Heartbeat[],
@@ -53,13 +53,13 @@ export function isBetterElsewhere(
   return reachable.some(({ node, zone }) => zone === own.zone && lanesOn(node) <= most);
 }
 
-/** Pure: returns the latest version that both support; null without one. */
+/** Pure: returns the latest version that both sides support; null if there is none. */
 export function commonVersion(one: Versions, other: Versions): number | null {
   const version = Math.min(one.most, other.most);
   return version >= one.least && version >= other.least ? version : null;
 }
 
-/** Nodes that can take a lane: those in the front's zone, or if none can, all. */
+/** Nodes that can take a lane: those in the front's zone, or all if the zone has none. */
 function reachableOf(heartbeats: readonly Heartbeat[], wanted: Wanted): readonly Heartbeat[] {
   const fitting = heartbeats.filter((heartbeat) => fits(heartbeat, wanted));
   const near = fitting.filter(({ zone }) => zone === wanted.zone);

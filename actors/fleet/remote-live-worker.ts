@@ -8,28 +8,28 @@ import { LaneSession } from "./lane-sessions.js";
 import { LaneWindow, SequenceCheck } from "./lane-window.js";
 import { type LaneName, lostOf, toFront, toNode } from "./subjects.js";
 
-/** Reason why a lane ended without being stopped; its sessions are replayed on another. */
+/** Reason why a lane ended without being stopped. Its sessions are replayed on another lane. */
 export type LaneEnding =
-  /** No process subscribes to its node's subject. */
+  /** No process subscribes to the node's subject. */
   | "gone"
-  /** Its node sent no heartbeat. */
+  /** The node sent no heartbeat. */
   | "silent"
   /** A message in either direction is missing. */
   | "gap"
-  /** Its node does not know the lane any more. */
+  /** The node no longer knows the lane. */
   | "unknown"
   /** The connection to the bus was lost. */
   | "reconnect"
-  /** Its worker on the node has ended. */
+  /** The lane's worker on the node has ended. */
   | "worker";
 
-/** Reason why a lane gets another node although its own still exists. */
+/** Reason why a lane moves to another node although its current one still exists. */
 export type LaneMove =
-  /** Its node is about to end. */
+  /** The current node is about to end. */
   | "draining"
   /** Another node has fewer lanes, or is nearer. */
   | "balance"
-  /** Its node had no room for a session. */
+  /** The current node had no room for a session. */
   | "full";
 
 export class LaneLost extends Error {
@@ -61,31 +61,30 @@ export interface RemoteWorkerParts {
   /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;
   readonly windowBytes: number;
-  /** Cells of the engine's lane; their bell rings after each write into any of its rings. */
+  /** Cells of the engine's lane. The bell in them rings after each write to any of the lane's rings. */
   readonly cells: SharedArrayBuffer;
   readonly onMessage: (message: LiveWorkerMessage) => void;
-  /** The node has no room for a session; the request will be repeated. */
+  /** Called when the node has no room for a session. The request is repeated later. */
   readonly onRefused: (refusing: RemoteLiveWorker) => void;
   readonly observer: LaneObserver;
 }
 
 /** Interval of the list of open sessions, which also signals that the front is alive. */
 const ALIVE_EVERY_MS = 1_000;
-/** Retry interval for a session for which its node has no room. */
+/** Interval between attempts to open a session for which the node has no room. */
 const REFUSED_AGAIN_MS = 500;
 /**
- * From this number of sessions on, records are gathered for `GATHER_MS`, because the bus's cost is per
- * bundle.
+ * From this number of sessions on, records are gathered for `GATHER_MS`, because the bus costs per bundle.
  */
 const BUSY_SESSIONS = 16;
 const GATHER_MS = 5;
-/** A node's reasons for the end of a lane; a later version may send others. */
+/** Reasons that a node gives for the end of a lane; later versions may send others. */
 const ENDINGS: ReadonlyMap<string, LaneEnding> = new Map(
   (["gap", "unknown", "worker"] as const).map((ending) => [ending, ending]),
 );
 const OF_LANE = { session: 0, epoch: 0, position: 0 };
 
-/** A live worker of an engine node with the interface of a worker thread: it reads the rings and answers. */
+/** A live worker on an engine node, with the interface of a worker thread: reads the rings and answers. */
 export class RemoteLiveWorker implements LiveWorker {
   readonly #ended = deferred<Error | null>();
   readonly ended = this.#ended.promise;
@@ -104,7 +103,7 @@ export class RemoteLiveWorker implements LiveWorker {
   #isEnded = false;
   #isDue = false;
   #sentAtMs = Number.NEGATIVE_INFINITY;
-  /** Rotates the session that is sent first, so that sessions share a full window. */
+  /** Rotates which session is sent first, so that sessions share a full window fairly. */
   #turn = 0;
 
   private constructor(parts: RemoteWorkerParts) {
@@ -190,7 +189,7 @@ export class RemoteLiveWorker implements LiveWorker {
     clearInterval(this.#aliveTimer);
     clearTimeout(this.#refusedTimer);
     this.#parts.observer.inFlight(-this.#window.inFlightBytes);
-    // Discards unsent data, and notifies the node, which may still exist.
+    // Discard unsent data, and notify the node in case it still exists.
     this.#bundle.take(0);
     this.#bundle.add(RECORD.leave, OF_LANE);
     this.#parts.bus.publish(
@@ -211,7 +210,7 @@ export class RemoteLiveWorker implements LiveWorker {
     }
   }
 
-  /** Sends at the end of this turn, or slightly later if there are many sessions. */
+  /** Sends at the end of this turn of the event loop, or slightly later if there are many sessions. */
   #soon(): void {
     if (this.#isDue || this.#isEnded) return;
     this.#isDue = true;
@@ -237,7 +236,7 @@ export class RemoteLiveWorker implements LiveWorker {
     this.#publish();
   }
 
-  /** Samples that fit into the window, without the current bundle. */
+  /** Number of samples that fit into the window, not counting the current bundle. */
   get #roomSamples(): number {
     return Math.max(0, this.#window.roomBytes - this.#bundle.byteLength) >> 1;
   }
@@ -274,7 +273,7 @@ export class RemoteLiveWorker implements LiveWorker {
     if (wasFull) this.#soon();
   }
 
-  /** Handles answers for the lane, and passes all others to its sessions. */
+  /** Handles answers about the lane. Returns true for an answer about a session. */
   #isForSession(answer: LaneAnswer): answer is LiveWorkerAnswer {
     if (answer.type !== "refused") return true;
     const session = this.#sessions.get(answer.session);

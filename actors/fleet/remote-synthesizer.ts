@@ -12,12 +12,14 @@ import { CallLost } from "./fleet-calls.js";
 import type { NodePlaces } from "./node-places.js";
 import { boundsOf, pcmOf, type SpeakDone, type SpeakPart, toSpeakCall } from "./speak-call.js";
 
-/** A piece lost this often is assumed to be the cause. */
+/** A piece that loses this many nodes is assumed to be the cause. */
 const MAX_ATTEMPTS = 3;
-/** Pieces that may wait for a node with room; beyond it `ENGINE_BUSY`, as in the engine of one process. */
+/**
+ * Most pieces that wait for a node with room; more fail with `ENGINE_BUSY`, as in a single-process engine.
+ */
 const MAX_WAITING = 256;
 
-/** The part of a piece that its listener has received; another node continues after it. */
+/** The part of a piece that its listener has received; another node continues from there. */
 class PartialPiece {
   readonly #options: SpeakOptions;
   readonly #signal: AbortSignal;
@@ -49,7 +51,7 @@ class PartialPiece {
   }
 }
 
-/** Synthesizes pieces on nodes of the fleet; when one is lost, another continues at the next sample. */
+/** Synthesizes pieces on nodes of the fleet. If a node is lost, another continues at the next sample. */
 export class RemoteSynthesizer implements Synthesizer {
   readonly #places: NodePlaces;
   readonly #clock: Clock;
@@ -104,7 +106,7 @@ export class RemoteSynthesizer implements Synthesizer {
       return await this.#places.take(signal);
     } catch (error) {
       const isBusy = error instanceof ServiceError && error.code === "ENGINE_BUSY";
-      // For a listener who has heard the start, this counts as a lost worker.
+      // To a listener who has heard the start, this is a lost worker.
       throw isBusy && isHeard ? lost(error) : error;
     } finally {
       this.#waiting--;

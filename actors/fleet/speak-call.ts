@@ -2,15 +2,15 @@ import type { Urgency } from "../../core/domain/synthesis/urgency.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { alignedBytes } from "./call-messages.js";
 
-/** A request to synthesize a piece. Times are relative, because two processes share no clock. */
+/** A request to synthesize a piece. Times are relative, because the two processes share no clock. */
 export interface SpeakCall {
   readonly job: SynthesisJob;
   readonly kind: Urgency["kind"];
   /** Time until the listener runs out of audio; null before the first sound. */
   readonly runsDryInMs: number | null;
-  /** Age of the request. */
+  /** Time since the request was made. */
   readonly askedAgoMs: number;
-  /** Samples that the listener already has from another node; they are synthesized again but not sent. */
+  /** Samples that the listener already has from another node. They are synthesized again but not sent. */
   readonly skipSamples: number;
 }
 

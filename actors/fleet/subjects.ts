@@ -1,16 +1,16 @@
 import type { ServedPart } from "../../core/domain/served.js";
 
-/** First words of every subject; the version rises when older peers would misunderstand. */
+/** Prefix of every subject. The version rises when older peers would misunderstand messages. */
 const ROOT = "dauys.v1";
 
 /** Heartbeats of live nodes. */
 export const LIVE_HEARTBEATS = `${ROOT}.beat.live`;
 
-/** A connection between a front and a worker of a node; any loss ends it, and another replaces it. */
+/** A connection between a front and a worker of a node. Any loss ends it, and another one replaces it. */
 export interface LaneName {
-  /** Random per run of a process. */
+  /** Random name, new in each run of a process. */
   readonly front: string;
-  /** Counts the lanes of the front. */
+  /** Number of the lane, counted by the front. */
   readonly lane: number;
 }
 
@@ -19,12 +19,12 @@ export function lanesOf(node: string): string {
   return `${ROOT}.engine.${node}.live.>`;
 }
 
-/** From a lane's front to its node. */
+/** Subject of messages from a lane's front to its node. */
 export function toNode(node: string, { front, lane }: LaneName): string {
   return `${ROOT}.engine.${node}.live.${front}.${lane}`;
 }
 
-/** From a lane's node to its front. */
+/** Subject of messages from a lane's node to its front. */
 export function toFront({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.live.${lane}`;
 }
@@ -34,13 +34,13 @@ export function lostOf({ front, lane }: LaneName): string {
   return `${ROOT}.front.${front}.lost.${lane}`;
 }
 
-/** The lane of a subject from `toNode`. */
+/** Returns the lane that a subject from `toNode` belongs to. */
 export function laneOfSubject(subject: string): LaneName {
   const [front = "", lane = ""] = subject.split(".").slice(-2);
   return { front, lane: Number(lane) };
 }
 
-/** Heartbeats of nodes for a kind of work. */
+/** Subject of heartbeats of nodes for a kind of work. */
 export function heartbeatsOf(kind: ServedPart): string {
   return `${ROOT}.beat.${kind}`;
 }
@@ -55,13 +55,14 @@ export function frontGone(node: string, kind: ServedPart, front = "*"): string {
   return `${ROOT}.engine.${node}.unheard.${kind}.${front}`;
 }
 
-/** Subject on which a front receives messages about its calls; the call's number is the last word. */
+/** Subject on which a front receives messages about its calls; the last token is the call's number. */
 export function answersTo(front: string, call: number | "*" = "*"): string {
   return `${ROOT}.front.${front}.call.${call}`;
 }
 
 /**
- * Subject on which a front learns that a node has stopped a kind of work; `<kind>.<node>` are the last words.
+ * Subject on which a front learns that a node has stopped a kind of work; the last tokens are
+ * `<kind>.<node>`.
  */
 export function nodeGone(front: string, kind = "*", node = "*"): string {
   return `${ROOT}.front.${front}.unheard.${kind}.${node}`;

@@ -31,14 +31,14 @@ import {
   stopUnavailable,
 } from "./transitions.js";
 
-/** A cell of the table: answers one kind of event in one state, and cannot be called in another. */
+/** A cell of the table: handles one kind of event in one state, and cannot be called in another state. */
 type Transition<State, Event> = (
   state: State,
   event: Event,
   sampleRateHz: number,
 ) => Decision<LiveState, LiveEffect>;
 
-/** A table without a cell for some event in some state does not compile (I1). */
+/** A table that lacks a cell for some event and state does not compile (I1). */
 export type TransitionTable = {
   readonly [Name in SessionEventName]: {
     readonly [Phase in LivePhase]: Transition<StateIn<Phase>, EventNamed<Name>>;
@@ -72,7 +72,7 @@ export const TRANSITIONS = {
   },
   unfunded: { listening: drainUnfunded, draining: ignore, settling: ignore, stopped: ignore },
   settled: { listening: ignore, draining: ignore, settling: finish, stopped: ignore },
-  // While settling only the charge is outstanding, so there is nothing left to reject.
+  // While settling, only the charge is outstanding, so there is nothing left to reject.
   unauthorized: {
     listening: stopUnauthorized,
     draining: stopUnauthorized,
@@ -87,18 +87,18 @@ export const TRANSITIONS = {
   },
 } as const satisfies TransitionTable;
 
-/** Pure: decides a live session's answer to a message, by the cell of its event and state. */
+/** Pure: decides how a live session answers a message, using the cell of its event and state. */
 export function decideLive(
   state: LiveState,
   message: LiveMessage,
   sampleRateHz: number,
 ): Decision<LiveState, LiveEffect> {
-  // Most messages: fixed names are three times faster to look up than names in variables.
+  // Handles the most frequent message first: fixed names are looked up three times faster than variable ones.
   if (message.type === "audio" && state.phase === "listening") {
     return TRANSITIONS.audio.listening(state, message, sampleRateHz);
   }
   const event: SessionEvent = message.type === "event" ? message.event : message;
-  // The compiler cannot relate the row to the type of the event; the table's own type does.
+  // The compiler cannot relate the row to the type of the event; the type of the table guarantees it.
   const transition = TRANSITIONS[event.type][state.phase] as Transition<LiveState, SessionEvent>;
   return transition(state, event, sampleRateHz);
 }

@@ -17,7 +17,7 @@ export interface LiveWorker extends Child, LiveWorkerPort {}
 export type LiveWorkerMessage =
   | Exclude<FromLiveWorker, WorkerStatus>
   /**
-   * The worker can move these sessions elsewhere: each must be reopened at its next pause, or after
+   * The worker can move these sessions elsewhere. Each must be reopened at its next pause, or after
    * `withinMs` even in the middle of an utterance.
    */
   | { readonly type: "rejoin"; readonly sessions: readonly number[]; readonly withinMs: number };
@@ -35,16 +35,17 @@ export interface LiveEngineOptions {
   readonly startWorker: (
     cells: SharedArrayBuffer,
     onMessage: (message: LiveWorkerMessage) => void,
-    /** Number of the worker's lane, the same for its successors. */
+    /** Number of the worker's lane; a replacement worker gets the same number. */
     lane: number,
-    /** Aborted when the engine stops; a start that waits for a node must then give up. */
+    /** Aborted when the engine stops, so that a start waiting for a node gives up. */
     stopping: AbortSignal,
   ) => Promise<LiveWorker>;
   /**
-   * Returns true if an end does not count against the worker, however briefly it served; false by default.
+   * Returns true if an end does not count against the worker, however briefly it served. By default all
+   * count.
    */
   readonly isExcused?: (reason: Error) => boolean;
-  /** Load of a lane, by default its number of sessions; a new session goes to the least loaded lane. */
+  /** Load of a lane, by default its number of sessions. A new session goes to the least loaded lane. */
   readonly loadOf?: (lane: number, sessions: number) => number;
   /** Samples of left context that a replay needs before its resume point. */
   readonly contextSamples: number;
@@ -65,7 +66,7 @@ interface Lane extends LiveLane {
   readonly isLost: boolean;
 }
 
-/** Owns the live workers. A session takes a lane with its first audio and outlives its worker. */
+/** Owns the live workers. A session gets a lane with its first audio, and outlives its worker. */
 export class LiveEngine implements LiveDecoder {
   readonly #options: LiveEngineOptions;
   readonly #lanes: Lane[] = [];
@@ -82,12 +83,12 @@ export class LiveEngine implements LiveDecoder {
     return this.#feeds.size;
   }
 
-  /** Sessions that have sent audio, for each lane. */
+  /** Number of sessions on each lane that have sent audio. */
   get laneLoads(): readonly number[] {
     return this.#lanes.map((lane) => lane.feeds.size);
   }
 
-  /** Seconds of audio that wait for a worker, in the session with most of it. */
+  /** Seconds of audio waiting for a worker, in the session where most waits. */
   get lateSeconds(): number {
     let most = 0;
     for (const { unreadSamples } of this.#feeds.values()) most = Math.max(most, unreadSamples);
@@ -103,7 +104,7 @@ export class LiveEngine implements LiveDecoder {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
   }
 
-  /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left, `SHUTTING_DOWN` after `stop` */
+  /** @throws {ServiceError} `ENGINE_BUSY` if no worker is left, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
     if (this.#stopping.signal.aborted) throw shuttingDown();
     if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
@@ -126,7 +127,7 @@ export class LiveEngine implements LiveDecoder {
       },
     });
     this.#feeds.set(feed.session, feed);
-    // The caller must have its feed before the first event arrives.
+    // Deferred, because the caller must have its feed before the first event arrives.
     if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => feed.ready());
     return feed;
   }
@@ -144,7 +145,7 @@ export class LiveEngine implements LiveDecoder {
     return least;
   }
 
-  /** Every lane has used up its restarts. */
+  /** True if every lane has used up its restarts. */
   get isGivenUp(): boolean {
     return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
   }
@@ -157,7 +158,7 @@ export class LiveEngine implements LiveDecoder {
     const id = `live-worker-${index}`;
     let isLost = false;
     let isRinging = false;
-    // A derived signal for each lane: Node reports more than ten listeners on one signal as a leak.
+    // Each lane gets a derived signal: Node reports more than ten listeners on one signal as a leak.
     const stopping = AbortSignal.any([this.#stopping.signal]);
     const ring = () => {
       isRinging = false;
@@ -207,7 +208,7 @@ export class LiveEngine implements LiveDecoder {
     else for (const answer of message.answers) this.#feeds.get(answer.session)?.onAnswer(answer);
   }
 
-  /** Fails the sessions of a lane that was given up; after the last lane, all sessions. */
+  /** Fails the sessions of a lane that was given up. After the last lane, fails all sessions. */
   #failLost(feeds: ReadonlySet<RingFeed>): void {
     const lost = this.#leastLoaded() === null ? this.#feeds.values() : feeds;
     for (const feed of [...lost]) feed.fail(NOT_AVAILABLE);

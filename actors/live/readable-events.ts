@@ -8,16 +8,18 @@ import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
-/** A silence that ends a sentence, regardless of its words. */
+/** A silence of this length ends a sentence, whatever its words. */
 const SURE_PAUSE_SECONDS = 1;
 /**
  * If the causal network is at least this confident, a final ends its sentence immediately: 19 of 20 such ends
  * are correct, 9 of 10 in code-switched text (`npm run bench -- readable`).
  */
 const SURE_END = 0.75;
-/** Words of an open sentence that the network reads again with the next final. */
+/** Words of an open sentence that the network rereads with the next final. */
 const MAX_CONTEXT = 60;
-/** A mark this soon after the last word of an utterance still belongs to it. */
+/**
+ * A mark that the client sets this soon after the last word of an utterance still belongs to that utterance.
+ */
 const MARK_SECONDS = 1.5;
 
 type FinalEvent = Extract<LiveEvent, { type: "final" }>;
@@ -26,7 +28,7 @@ type FinalEvent = Extract<LiveEvent, { type: "final" }>;
 export interface ReadableFinal {
   /** Null if the client requested only masking. */
   readonly text: string | null;
-  /** Joins the text to the previous final: a mark that was unknown then, and a space. */
+  /** Text that joins this final to the previous one: punctuation that was unknown then, and a space. */
   readonly before: string;
   readonly words: readonly ReadableWord[];
   /** Probability that the speaker has finished the sentence. */
@@ -53,10 +55,10 @@ export interface ReadableEventsParts {
 }
 
 /**
- * Makes the finals of a session readable, in order: events after a final wait for its text (I16).
+ * Makes the finals of a session readable, in order. Events after a final wait until its text is ready (I16).
  *
- * If a sentence may continue after its final, the final has no mark at its end; the next one supplies what
- * joins them. Finals are never changed.
+ * If a sentence may continue after its final, that final ends without punctuation; the next final supplies it
+ * in `before`. Finals never change.
  */
 export class ReadableEvents {
   readonly #parts: ReadableEventsParts;
@@ -70,7 +72,7 @@ export class ReadableEvents {
   #previous: PreviousEnd = "none";
   #previousEndSeconds = 0;
   #stop: Reading["stop"] = ".";
-  /** Sample of the last `finalize` or `finish`; the utterance before it is over. */
+  /** Position of the last `finalize` or `finish`; the utterance before it is over. */
   #markSample = -1;
 
   constructor(parts: ReadableEventsParts) {
@@ -82,7 +84,7 @@ export class ReadableEvents {
     this.#markSample = sample;
   }
 
-  /** The mark at the end of the session's text, which was unknown when the last final was sent. */
+  /** The punctuation at the end of the session's text, which was unknown when the last final was sent. */
   get lastStop(): string {
     return this.#previous === "open" || this.#previous === "paused" ? this.#stop : "";
   }
@@ -109,12 +111,12 @@ export class ReadableEvents {
   }
 
   /**
-   * Personal data can be recognized only once it has been spoken completely, so partials have no text then.
+   * With redaction, partials have no text: personal data is recognizable only once it is complete.
    */
   #partial(event: Extract<LiveEvent, { type: "partial" }>): ReadableEvent {
     const { display, redact } = this.#parts.options;
     const shown = redact.length === 0 ? event : { ...event, text: "", stable: 0 };
-    // Nothing ends while someone speaks.
+    // No sentence ends while someone is speaking.
     if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
     return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
@@ -195,7 +197,9 @@ function readableFinal(
   };
 }
 
-/** Number of words before an index that a redaction [first, end) removes: it leaves one in their place. */
+/**
+ * Number of words removed before an index by a redaction [first, end), which leaves one word in their place.
+ */
 function hiddenBefore(index: number, first: number, end: number): number {
   return Math.max(0, Math.min(index, end) - first - 1);
 }
@@ -212,7 +216,9 @@ function wordsOf(text: string): readonly string[] {
   return text.split(" ").filter((word) => word !== "");
 }
 
-/** The pause after each word; unknown after the last word and for models without word times. */
+/**
+ * Returns the pause after each word. It is unknown after the last word, and for models without word times.
+ */
 function pausesOf(words: readonly ScoredWord[], count: number): readonly number[] {
   return words.length === count ? [...pausesAfter(words)] : Array.from({ length: count }, () => -1);
 }

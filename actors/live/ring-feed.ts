@@ -21,15 +21,15 @@ interface RingFeedParts {
   readonly onEvent: (event: LiveEvent) => void;
   readonly contextSamples: number;
   readonly backlogSamples: number;
-  /** Chooses a lane for the session's first audio; null when none is left. */
+  /** Chooses a lane for the session's first audio; null if none is left. */
   readonly takeLane: () => LiveLane | null;
   readonly onRingFull: () => void;
   readonly onRelease: () => void;
 }
 
 /**
- * Keeps a session's ring and its position in the audio on this side, so that any worker can resume from it. A
- * session that has not sent audio has no ring and no worker.
+ * Keeps a session's ring and its position in the audio outside the worker, so that any worker can resume from
+ * it. A session that has not sent audio has no ring and no worker.
  */
 export class RingFeed implements LiveFeed {
   readonly session: number;
@@ -40,17 +40,17 @@ export class RingFeed implements LiveFeed {
   #writtenSamples = 0;
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
-  /** The last utterance that a partial was sent for. */
+  /** The last utterance for which a partial was sent. */
   #shownUtterance = -1;
   /** Marks that a replacement worker would need again. */
   #finalizeMarks: number[] = [];
-  /** The marks whose `finalized` was not emitted yet. */
+  /** Marks whose `finalized` was not emitted yet. */
   #openMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
   #isReady = false;
   #isReleased = false;
-  /** Set while the session must join its worker again at its next pause. */
+  /** Set while the session is waiting for its next pause to rejoin its worker. */
   #rejoinTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: RingFeedParts) {
@@ -71,7 +71,7 @@ export class RingFeed implements LiveFeed {
     return taken;
   }
 
-  /** Samples that no worker has stepped yet. */
+  /** Samples that no worker has processed yet. */
   get unreadSamples(): number {
     if (this.#ring === null) return 0;
     return Math.max(0, ((this.#writtenSamples >>> 0) - this.#ring.cursor) | 0);
@@ -91,7 +91,7 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || this.#finishMark !== null) return;
     this.#finishMark = this.#writtenSamples;
     if (this.#ring === null) {
-      // Asynchronous, because the caller may still be working; and never before `ready`.
+      // Deferred, because the caller may still be working. Never emitted before `ready`.
       if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
       return;
     }
@@ -117,7 +117,7 @@ export class RingFeed implements LiveFeed {
   }
 
   /**
-   * Opens the session on the lane's worker, in a new epoch; the worker decodes all audio since the last
+   * Opens the session on the lane's worker, in a new epoch. The worker decodes all audio since the last
    * final.
    */
   attach(): void {
@@ -152,7 +152,7 @@ export class RingFeed implements LiveFeed {
     this.ready();
   }
 
-  /** Joins the lane's worker again at the next pause, or after `withinMs` in the middle of an utterance. */
+  /** Rejoins the lane's worker at the next pause, or after `withinMs` in the middle of an utterance. */
   rejoin(withinMs: number): void {
     this.#rejoined();
     if (this.#isReleased) return;
@@ -165,7 +165,8 @@ export class RingFeed implements LiveFeed {
   }
 
   onAnswer(answer: LiveWorkerAnswer): void {
-    // The audio of an earlier epoch is being decoded again, from the end of the last final on (I13).
+    // The answer belongs to an earlier epoch, whose audio is decoded again from the end of the last final
+    // (I13).
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
@@ -203,7 +204,7 @@ export class RingFeed implements LiveFeed {
 
   /**
    * Emits `finalized` for all marks up to a sample. A mark before the session's resume point counts as
-   * reached too: its worker was lost, or is an older version that does not report marks.
+   * reached: its worker was lost, or is an older version that does not report marks.
    */
   #closeMarks(upToSample: number): void {
     while (this.#openMarks.length > 0 && this.#openMarks[0]! <= upToSample) {
@@ -212,7 +213,7 @@ export class RingFeed implements LiveFeed {
     }
   }
 
-  /** Rejoins, if requested: between utterances, nothing is decoded twice by a change of worker. */
+  /** Rejoins the worker if requested. Between utterances, a change of worker causes no repeated decoding. */
   #pause(): void {
     if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
   }
@@ -222,14 +223,14 @@ export class RingFeed implements LiveFeed {
     this.#rejoinTimer = undefined;
   }
 
-  /** Returns the ring, grown for more samples if allowed; null if no lane is left. */
+  /** Returns the ring, enlarged if more samples need it and the limit allows; null if no lane is left. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
       const lane = this.#parts.takeLane();
       if (lane === null) return null;
       this.#lane = lane;
       this.#ring = PcmRing.create(ringCapacityFor(sampleCount));
-      // Later, so that the worker starts with everything that the caller writes in this turn.
+      // Deferred, so that the worker starts with everything that the caller writes in this turn.
       queueMicrotask(() => {
         if (this.#epoch === 0) this.attach();
       });
@@ -252,7 +253,10 @@ export class RingFeed implements LiveFeed {
     if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
   }
 
-  /** The worker reads the old ring until it receives the new one, which holds the same samples and more. */
+  /**
+   * The worker reads the old ring until it receives the new one, which holds the same samples and has room
+   * for more.
+   */
   #moveRing(capacitySamples: number): void {
     if (this.#ring === null || this.#ring.capacitySamples === capacitySamples) return;
     this.#ring = this.#ring.moveTo(capacitySamples);

@@ -49,11 +49,11 @@ export interface LiveSessionParts {
   readonly span?: Span;
 }
 
-/** Input that arrived before the first credit check finished: a copy of audio, or a command. */
+/** Input that arrived before the first credit check finished: copied audio, or a command. */
 type Early = Uint8Array | "finalize" | "close";
 
 /**
- * One client's live conversation: PCM goes straight into the ring, everything else through the mailbox.
+ * One client's live conversation. PCM goes straight to the ring, everything else through the mailbox.
  *
  * Decisions depend only on the actor's state. The other fields hold audio in flight to the ring, and handles
  * to external resources.
@@ -62,23 +62,22 @@ export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
   readonly #actor: Actor<LiveState, LiveMessage, LiveEffect>;
   readonly #feed: LiveFeed;
-  /** Null for plain text. */
+  /** Null if the client requested plain text. */
   readonly #readable: ReadableEvents | null;
   readonly #meter: LiveMeter;
   readonly #idleTimer: NodeJS.Timeout;
   /** First byte of a sample whose second byte has not arrived yet. */
   #oddByte: number | null = null;
   /**
-   * How much may be written to the ring, and the reason for the limit; null until the first credit check has
-   * finished.
+   * How much may be written to the ring, and why no more; null until the first credit check has finished.
    */
   #funds: LiveFunds | null = null;
   #early: Early[] = [];
   #earlyBytes = 0;
-  /** Everything is released exactly once, even after a crash left the actor's state useless (I4). */
+  /** Resources are released exactly once, even after a crash left the actor's state useless (I4). */
   #hasEnded = false;
 
-  /** @throws {ServiceError} `ENGINE_BUSY` when no worker can take the session */
+  /** @throws {ServiceError} `ENGINE_BUSY` if no worker can take the session */
   constructor(parts: LiveSessionParts) {
     this.#parts = parts;
     this.#actor = new Actor<LiveState, LiveMessage, LiveEffect>({
@@ -129,7 +128,7 @@ export class LiveSession implements LiveConversation {
       return;
     }
     this.#earlyBytes += bytes.length;
-    // The first credit check takes milliseconds.
+    // The first credit check takes milliseconds, so only a flood fills this backlog.
     const isRefused = this.#earlyBytes > BACKLOG_SECONDS * this.#parts.sampleRateHz * 2;
     if (isRefused) this.#actor.tell({ type: "audio", sampleCount: 0, isRefused });
     this.#early.push(bytes.slice());
@@ -199,8 +198,8 @@ export class LiveSession implements LiveConversation {
   }
 
   /**
-   * Joins bytes to samples; an odd byte waits for the next message (I10). Whole samples, the usual case, are not
-   * copied: the result is valid only as long as `bytes` is.
+   * Joins bytes to samples; an odd byte waits for the next message (I10). Whole samples, the usual case, are
+   * not copied, so the result is valid only as long as `bytes`.
    */
   #toSamples(bytes: Uint8Array): Int16Array {
     const head = this.#oddByte;
@@ -234,7 +233,7 @@ export class LiveSession implements LiveConversation {
         this.#parts.sink.finalized?.();
         return;
       case "finish":
-        // No more audio will come, so the client cannot become idle.
+        // No more audio will arrive, so the client cannot become idle.
         clearTimeout(this.#idleTimer);
         this.#readable?.markedAt(this.#actor.state.acceptedSamples);
         this.#feed.finish();
@@ -284,7 +283,7 @@ export class LiveSession implements LiveConversation {
     };
   }
 
-  /** By now the end of the last sentence is known. */
+  /** Adds the last punctuation mark: now it is known how the last sentence ends. */
   #withLastStop(message: StreamServerMessage): StreamServerMessage {
     const wants = this.#parts.options.reading?.display === true && message.type === "done";
     return wants ? { ...message, display_end: this.#readable?.lastStop ?? "" } : message;

@@ -2,27 +2,27 @@ import type { ServiceError } from "../../core/domain/errors.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import type { ReadableEvent } from "./readable-events.js";
 
-/** Close code and reason of a socket whose session reaches `done`. */
+/** Close code and reason of the socket of a session that reaches `done`. */
 export interface Ending {
   readonly code: number;
   readonly reason: string;
 }
 
-/** Stable text with which the open utterance must begin. */
+/** Stable text that the open utterance must start with. */
 interface PromisedText {
   readonly utterance: number;
   readonly text: string;
 }
 
-/** Part of the state that every phase of an open session has. */
+/** State shared by all phases of an open session. */
 interface OpenSession {
   readonly acceptedSamples: number;
-  /** The decoder has started: from here on accepted audio is charged. */
+  /** True once the decoder has started: from then on, accepted audio is charged. */
   readonly isReady: boolean;
   /** Audio has arrived since the last `finalize`. */
   readonly hasUnfinalized: boolean;
   readonly shown: PromisedText | null;
-  /** Unintelligible messages since the first of them. */
+  /** Number of unintelligible messages, and the time of the first one. */
   readonly bad: { readonly count: number; readonly sinceMs: number };
 }
 
@@ -37,7 +37,7 @@ export type LivePhase = LiveState["phase"];
 export type StateIn<P extends LivePhase> = Extract<LiveState, { readonly phase: P }>;
 export type OpenState = StateIn<"listening" | "draining" | "settling">;
 
-/** Numbers of the states in STATES.md; phases only move on to a higher one (I2). */
+/** Numbers of the states in STATES.md. A session only moves to a higher phase (I2). */
 export const STATE_NUMBERS = {
   listening: "S1",
   draining: "S2",
@@ -54,28 +54,28 @@ export const NEW_SESSION: LiveState = {
   bad: { count: 0, sinceMs: Number.NEGATIVE_INFINITY },
 };
 
-/** Events of the client, the meter and the service. */
+/** Events caused by the client, the meter and the service. */
 type OwnEvent =
-  /** Audio was written to the ring; `isRefused` when some of it did not fit. */
+  /** Audio was written to the ring; `isRefused` if some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
-  /** Audio arrived beyond the session's credits; what they cover is still decoded. */
+  /** Audio exceeded the session's credits. The part that they cover is still decoded. */
   | { readonly type: "unfunded"; readonly error: ServiceError }
   | { readonly type: "settled"; readonly credits: number }
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
-  /** `atMs` is monotonic. */
+  /** `atMs` is from a monotonic clock. */
   | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
-  /** Replaces the decoder's `ready`: the models could not be loaded in time. */
+  /** Arrives instead of the decoder's `ready`: the models could not be loaded in time. */
   | { readonly type: "unavailable"; readonly error: ServiceError }
   | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
 
-/** Message in the session's mailbox. */
+/** A message in the session's mailbox. */
 export type LiveMessage = OwnEvent | { readonly type: "event"; readonly event: ReadableEvent };
 
-/** Everything that can happen to a session: its own events and those of its decoder, side by side. */
+/** Everything that can happen to a session: its own events and its decoder's. */
 export type SessionEvent = OwnEvent | ReadableEvent;
 export type SessionEventName = SessionEvent["type"];
 export type EventNamed<N extends SessionEventName> = Extract<SessionEvent, { readonly type: N }>;
@@ -115,7 +115,7 @@ export type LiveEffect =
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
-/** Samples to charge: none if the model was not ready before the session ended (I6). */
+/** Samples to charge: none if the session ended before the model was ready (I6). */
 export function billedSamples({ isReady, acceptedSamples }: LiveState): number {
   return isReady ? acceptedSamples : 0;
 }

@@ -11,13 +11,13 @@ import type { Ending, EventNamed, LiveEffect, LiveState, OpenState, StateIn } fr
 const MAX_SESSION_SECONDS = 4 * 3_600;
 /** A client that sends neither audio nor keepalive for this long is considered gone. */
 export const IDLE_SECONDS = 60;
-/** Most audio that may wait to be decoded. Longer than the wait for a cold model (`MODEL_WAIT_MS`). */
+/** Most audio that may wait to be decoded; longer than the wait for a cold model (`MODEL_WAIT_MS`). */
 export const BACKLOG_SECONDS = 60;
-/** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
+/** A session ends after this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
 const MAX_BAD_MESSAGES = 10;
 const BAD_MESSAGES_WITHIN_MS = 60_000;
 
-/** Close codes after which the same audio may succeed in another session. */
+/** Close codes after which the same audio may succeed in a new session. */
 const OUR_FAULT: ReadonlySet<number> = new Set([CLOSE.internal, CLOSE.noCapacity, CLOSE.goingAway]);
 
 const DONE: Ending = { code: CLOSE.done, reason: "done" };
@@ -28,7 +28,7 @@ const FINALIZED: readonly LiveEffect[] = [{ type: "send-finalized" }];
 
 type LiveDecision = Decision<LiveState, LiveEffect>;
 
-/** The event has no effect in this state; a stopped session answers nothing (I3). */
+/** The event has no effect in this state. A stopped session answers nothing (I3). */
 export function ignore(state: LiveState): LiveDecision {
   return { state, effects: NO_EFFECTS };
 }
@@ -39,7 +39,7 @@ export function acceptAudio(
   sampleRateHz: number,
 ): LiveDecision {
   const acceptedSamples = state.acceptedSamples + event.sampleCount;
-  // Audio and partials make up most messages, and listing members is many times cheaper than a spread.
+  // Listing the members is many times cheaper than a spread, and most messages are audio and partials.
   const { isReady, shown, bad } = state;
   const next: OpenState = {
     phase: "listening",
@@ -59,7 +59,7 @@ export function acceptAudio(
   return { state: next, effects: NO_EFFECTS };
 }
 
-/** Ignored without new audio, so that clients cannot queue marks faster than audio (I9). */
+/** Ignores a mark without new audio, so that clients cannot queue marks faster than audio (I9). */
 export function markUtterance(state: StateIn<"listening">): LiveDecision {
   if (!state.hasUnfinalized) return { state, effects: NO_EFFECTS };
   return { state: { ...state, hasUnfinalized: false }, effects: [{ type: "finalize" }] };
@@ -76,7 +76,7 @@ export function drainLeaving(
   return drain(state, GOING_AWAY, [leaving(deadlineSeconds)]);
 }
 
-/** The session is ending already; its first ending stays (I8). */
+/** The session is already ending, and keeps its first reason (I8). */
 export function noticeLeaving(state: OpenState, { deadlineSeconds }: EventNamed<"going-away">): LiveDecision {
   return { state, effects: [leaving(deadlineSeconds)] };
 }
@@ -108,19 +108,19 @@ export function announce(state: OpenState, event: EventNamed<"ready" | "final">)
 }
 
 /**
- * Sends a partial unless it would break a promise; promises hold when the worker changes (I12).
+ * Sends a partial unless that would break a promise. Promises survive a change of worker (I12).
  *
  * The greedy hypothesis of a causal encoder only grows, so all of its text is promised. Models that read an
- * utterance repeatedly promise the part on which their hypotheses agree. After a lost worker the audio is
- * decoded again with less left context and a letter may change: the client then keeps what it has until the
- * text continues from there, or the final arrives.
+ * utterance repeatedly promise the part on which their hypotheses agree. After a lost worker, the audio is
+ * decoded again with less left context and a letter may change. The client then keeps its text until a
+ * partial continues it, or the final arrives.
  */
 export function sendPartial(state: OpenState, event: EventNamed<"partial">): LiveDecision {
   const { utterance, text, startSample, endSample } = event;
   const before = state.shown?.utterance === utterance ? state.shown.text : "";
   if (!text.startsWith(before)) return { state, effects: NO_EFFECTS };
   const agreed = event.stable === undefined ? text : firstCodePoints(text, event.stable);
-  // Another worker may have a shorter agreed text.
+  // A replacement worker may have agreed on a shorter text.
   const shown = { utterance, text: agreed.length >= before.length ? agreed : before };
   const stable = countCodePoints(shown.text);
   const { type, endOfTurn } = event;
@@ -132,12 +132,12 @@ export function sendPartial(state: OpenState, event: EventNamed<"partial">): Liv
   return { state: { phase, acceptedSamples, isReady: true, hasUnfinalized, shown, bad }, effects };
 }
 
-/** The decoder has sent all finals before the mark (I15). */
+/** Confirms a mark: the decoder has sent all finals before it (I15). */
 export function confirmMark(state: OpenState): LiveDecision {
   return { state, effects: FINALIZED };
 }
 
-/** A decoder that finishes unasked has decoded everything. */
+/** A decoder that finishes without being asked has decoded everything. */
 export function settleUnasked(state: StateIn<"listening">): LiveDecision {
   return { state: { ...state, phase: "settling", ending: DONE }, effects: [{ type: "settle" }] };
 }
@@ -181,12 +181,12 @@ export function stopIdle(state: OpenState): LiveDecision {
   return stopWith(state, CLOSE.idle, "idle", `no audio and no keepalive for ${IDLE_SECONDS} s`);
 }
 
-/** Nobody is left to read a message (I14). */
+/** Sends no message, because the client has left (I14). */
 export function releaseAll(state: OpenState): LiveDecision {
   return { state: stopped(state), effects: [{ type: "release" }] };
 }
 
-/** The worker is asked to finish only here, where a session leaves `listening` (I7). */
+/** The only place that asks the worker to finish: here a session leaves `listening` (I7). */
 function drain(state: StateIn<"listening">, ending: Ending, notices: readonly LiveEffect[]): LiveDecision {
   return { state: { ...state, phase: "draining", ending }, effects: [...notices, { type: "finish" }] };
 }

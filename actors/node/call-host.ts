@@ -18,14 +18,14 @@ import { Drained } from "./drained.js";
 
 /** A call as seen by the function that performs it. */
 export interface HostedCall {
-  /** The front's request; large data is pulled instead. */
+  /** The front's request; large data is pulled separately. */
   readonly body: unknown;
   /** Aborted when the front cancels the call or is lost. */
   readonly signal: AbortSignal;
   readonly span: Span;
   /** Sends a part before the answer. */
   send(value: unknown): void;
-  /** Requests bytes of an item; the result belongs to the caller. @throws when the call ends first */
+  /** Requests bytes of an item. The caller owns the result. @throws if the call ends first */
   pull(item: number, start: number, count: number): Promise<Uint8Array>;
   /** Receives the front's notes. */
   onNote: (value: unknown) => void;
@@ -41,11 +41,11 @@ export interface CallHostOptions {
   readonly manifest: string;
   /** Maximum number of concurrent calls. */
   readonly capacity: number;
-  /** Frames of speech that fill the largest run of its workers; 0 where pieces run alone. */
+  /** Frames of speech that fill the largest run of the host's workers; 0 if workers run pieces alone. */
   readonly runFrames?: () => number;
   /** True if the workers have used up their restarts. */
   readonly isGivenUp?: () => boolean;
-  /** Does the work of a call and returns its answer; errors are sent as a `ServiceError`. */
+  /** Performs a call and returns its answer. An error is sent as a `ServiceError`. */
   readonly perform: (call: HostedCall) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Log;
@@ -62,18 +62,18 @@ interface Running {
   readonly abort: AbortController;
   readonly pulls: Map<number, (bytes: Uint8Array) => void>;
   readonly call: HostedCall;
-  /** Messages sent to the front. */
+  /** Number of messages sent to the front. */
   sent: number;
   pulled: number;
 }
 
-/** The engine side of calls of one kind: performs calls of fronts, and sends heartbeats. */
+/** The engine side of one kind of call: performs calls of fronts, and sends heartbeats. */
 export class CallHost {
   readonly #lost = deferred<Error>();
-  /** Resolves when the workers have used up their restarts: the process should end and be restarted. */
+  /** Resolves when the workers have used up their restarts; the process should then end and be restarted. */
   readonly lost = this.#lost.promise;
   readonly #options: CallHostOptions;
-  /** By front and number. */
+  /** Calls by front and number. */
   readonly #running = new Map<string, Running>();
   readonly #fronts = new Map<string, { heardAtMs: number; nextMessage: number }>();
   readonly #endings: (() => void)[] = [];
@@ -110,12 +110,12 @@ export class CallHost {
       // Messages may have been lost; fronts repeat their calls.
       bus.onReconnect(() => this.#endAll()),
     );
-    // The subscriptions must hold before a front learns of the node.
+    // The subscriptions must be active before a front learns of the node.
     await bus.flush();
     this.#heartbeat();
   }
 
-  /** Accepts no more calls. Resolves when no calls are left, or after `withinMs`. */
+  /** Accepts no more calls. Resolves when none is left, or after `withinMs`. */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#heartbeat();
@@ -148,7 +148,8 @@ export class CallHost {
     const front = lastWord(subject);
     const message = decodeToHost(bytes);
     const { nth } = message;
-    // A call may wait for the missing message. The front learns that its calls are unknown, and repeats them.
+    // A call may depend on the missing message. The front learns that its calls are unknown, and repeats
+    // them.
     if (nth !== (this.#fronts.get(front)?.nextMessage ?? nth)) this.#endCallsOf(front);
     this.#fronts.set(front, { heardAtMs: this.#options.clock.nowMs(), nextMessage: nth + 1 });
     switch (message.type) {
@@ -242,7 +243,7 @@ export class CallHost {
     take?.(new Uint8Array(bytes));
   }
 
-  /** Ends calls that the front no longer lists, and reports those that are unknown here. */
+  /** Ends calls that the front no longer lists, and reports listed calls that are unknown here. */
   #compare(front: string, { calls, isAsking }: Extract<ToHost, { type: "alive" }>): void {
     const alive = new Set(calls);
     for (const running of [...this.#running.values()])
@@ -270,7 +271,7 @@ export class CallHost {
   #end(running: Running | undefined): void {
     if (running === undefined || !this.#running.delete(keyOf(running.front, running.id))) return;
     running.abort.abort();
-    // Reports the free place to waiting fronts immediately.
+    // Announce the free place to waiting fronts immediately.
     if (this.#running.size === this.capacity - 1) this.#heartbeat();
     if (this.#running.size === 0) this.#drained.notify();
   }

@@ -1,4 +1,4 @@
-/** Lets a host that accepts no more work wait for its last work to end. */
+/** Lets a host that accepts no more work wait until its last work has ended. */
 export class Drained {
   #resolve: () => void = () => {};
 

@@ -24,7 +24,7 @@ import {
 } from "../fleet/file-call.js";
 import type { HostedCall } from "./call-host.js";
 
-/** The model's frame sizes, which determine the samples that its workers read. */
+/** The model's frame sizes, which determine the samples that workers read. */
 interface Frames {
   readonly frameSamples: number;
   readonly contextFrames: number;
@@ -37,7 +37,7 @@ interface Pool {
 /** Requests in flight for one call. */
 const PULLS_AHEAD = 2;
 
-/** Performs tasks of fronts' files on this node's workers. Their audio is pulled and not stored. */
+/** Performs tasks of fronts' files on this node's workers. Their audio is pulled, never stored. */
 export function workingOnFiles(pool: Pool, frames: Frames): (call: HostedCall) => Promise<unknown> {
   return async (call) => {
     const body = call.body as FileCall;
@@ -148,7 +148,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Creates a cell that notifies workers when the front cancels the call; see `FILE_TASK_CELL`. */
+/** Creates a cell that tells workers when the front cancels the call; see `FILE_TASK_CELL`. */
 function cancelledBy({ signal }: HostedCall): SharedArrayBuffer {
   const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   if (signal.aborted) giveUp(cell);

@@ -6,7 +6,7 @@ import type { HostedSession } from "./hosted-session.js";
 
 /** Received bundles are acknowledged within this time, or with the next answers. */
 const REPORT_WITHIN_MS = 50;
-/** Received bytes that are acknowledged immediately, so that the window never fills up. */
+/** Received bytes after which an acknowledgement is sent immediately, so that the window never fills up. */
 const REPORT_BYTES = 262_144;
 
 /** A front's lane on its node: its sessions and the reports about them. */
@@ -45,12 +45,14 @@ export class HostedLane {
     else this.#later();
   }
 
-  /** Tells the front that its lane is accepted. */
+  /** Notifies the front that its lane is accepted. */
   accept(): void {
     this.#send("open");
   }
 
-  /** Ends all reports; the last one gives the reason unless the front knows it (null). */
+  /**
+   * Sends the last report with the reason, or none if the front already knows it (null), and ends reporting.
+   */
   end(state: LaneState | null): void {
     if (this.#isEnded) return;
     clearTimeout(this.#timer);
@@ -62,7 +64,7 @@ export class HostedLane {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#send("open");
-      // Until the front knows that all audio was read.
+      // Repeat until the front knows that all audio was read.
       if ([...this.sessions.values()].some(({ hasUnread }) => hasUnread)) this.#later();
     }, REPORT_WITHIN_MS);
   }

@@ -5,12 +5,12 @@ import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/t
 import type { OpenBody } from "../fleet/lane-records.js";
 
 export interface HostedSessionParts {
-  /** Number on the lane. */
+  /** The session's number on the lane. */
   readonly session: number;
   readonly epoch: number;
-  /** Number on the worker, which has sessions of several lanes. */
+  /** The session's number on the worker, which has sessions of several lanes. */
   readonly local: number;
-  /** First sample of its audio. */
+  /** First sample of the session's audio. */
   readonly fromSample: number;
   readonly body: OpenBody;
   readonly contextSamples: number;
@@ -18,7 +18,7 @@ export interface HostedSessionParts {
   readonly span: Span;
 }
 
-/** A front's session on a worker of this node: writes its ring from records, as a feed does from a socket. */
+/** A front's session on a worker of this node. Fills its ring from records, as a feed does from a socket. */
 export class HostedSession {
   readonly session: number;
   readonly epoch: number;
@@ -44,21 +44,21 @@ export class HostedSession {
     return this.#ring.written;
   }
 
-  /** Writes those samples from `position` on that are new; false if earlier samples are missing. */
+  /** Writes the samples from `position` on that are new; returns false if earlier samples are missing. */
   write(position: number, samples: Int16Array): boolean {
     const known = this.writtenSamples - position;
     if (known < 0) return false;
     const fresh = samples.subarray(known);
     const needed = this.#ring.usedSamples + fresh.length;
     if (needed > this.#ring.capacitySamples) this.#moveRing(ringCapacityFor(needed));
-    // The front's own ring has the same limit.
+    // This always fits, because the front's own ring has the same limit.
     return this.#ring.write(fresh) === fresh.length;
   }
 
-  /** Passes a mark to the worker; false if earlier audio is missing. */
+  /** Passes a mark to the worker; returns false if earlier audio is missing. */
   mark(type: "finalize" | "finish", atSample: number): boolean {
     if (atSample !== this.writtenSamples) return false;
-    // Counted before any later sample is written.
+    // The mark must be counted before any later sample is written.
     if (type === "finalize") this.#ring.marks++;
     this.#parts.post({ type, session: this.local, atSample });
     return true;

@@ -63,12 +63,12 @@ const PROVEN_AFTER_MS = 500;
 /** A front silent for this long is considered lost, and its lanes are dropped. */
 const FRONT_LOST_MS = 10_000;
 
-/** A worker thread of this node, and the lanes on it. */
+/** A worker thread of this node, and its lanes. */
 interface HostWorker {
   readonly supervisor: Supervisor<LiveWorker>;
   readonly bell: Int32Array;
   readonly lanes: Set<PlacedLane>;
-  /** Sessions by their numbers on the worker. */
+  /** Sessions by their numbers on this worker. */
   readonly sessions: Map<number, { readonly lane: PlacedLane; readonly session: HostedSession }>;
   readonly measured: MeasuredCapacity;
 }
@@ -79,14 +79,14 @@ interface PlacedLane {
   heardAtMs: number;
 }
 
-/** The engine side of live transcription: puts lanes of fronts on worker threads of this node. */
+/** The engine side of live transcription: places fronts' lanes on worker threads of this node. */
 export class LiveHost {
   readonly #lost = deferred<Error>();
-  /** Resolves when all workers have used up their restarts: the process should end and be restarted. */
+  /** Resolves when all workers have used up their restarts; the process should then end and be restarted. */
   readonly lost = this.#lost.promise;
   readonly #options: LiveHostOptions;
   readonly #workers: readonly HostWorker[];
-  /** By front and number. */
+  /** Lanes by front and number. */
   readonly #lanes = new Map<string, PlacedLane>();
   readonly #endings: (() => void)[] = [];
   readonly #drained = new Drained();
@@ -110,7 +110,7 @@ export class LiveHost {
       // Messages may have been lost, a front's `leave` among them.
       bus.onReconnect(() => this.#dropAll()),
     );
-    // The subscriptions must hold before a front learns of the node.
+    // The subscriptions must be active before a front learns of the node.
     await bus.flush();
     this.#heartbeat();
   }
@@ -135,7 +135,8 @@ export class LiveHost {
   }
 
   /**
-   * Accepts no more work; fronts move their sessions. Resolves when no calls are left, or after `withinMs`.
+   * Accepts no more work, so that fronts move their sessions. Resolves when no lanes are left, or after
+   * `withinMs`.
    */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -182,7 +183,7 @@ export class LiveHost {
 
   #heartbeat(): void {
     const { bus, node, cell, zone, model, manifest, clock } = this.#options;
-    // Not subscribed yet, or stopped.
+    // The host is not subscribed yet, or has stopped.
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
     for (const placed of [...this.#lanes.values()])
@@ -211,7 +212,7 @@ export class LiveHost {
         placed.lane.isNext(bundle.nth, bytes.length) &&
         bundle.records.every((record) => this.#take(placed, record));
     } finally {
-      // Also on an exception: otherwise the rest of the bundle would go missing unnoticed.
+      // Drop the lane also after an exception: otherwise nobody would notice the missing rest of the bundle.
       if (!isWhole) this.#drop(placed, "gap");
     }
     if (!isWhole) return;
@@ -251,7 +252,7 @@ export class LiveHost {
       case RECORD.open:
         this.#open(placed, record);
         return true;
-      // Audio and marks of a session that was rejected or closed may still have been in flight.
+      // Audio and marks of a rejected or closed session may still have been in flight.
       case RECORD.audio:
         return session?.write(position, samplesOf(record)) ?? true;
       case RECORD.finalize:
@@ -270,7 +271,7 @@ export class LiveHost {
       case RECORD.leave:
         this.#drop(placed, null);
         return true;
-      // `join`, already handled, and records of later versions.
+      // `join` was already handled; records of later versions are ignored.
       default:
         return true;
     }

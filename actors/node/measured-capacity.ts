@@ -1,16 +1,16 @@
 /** A worker busy for this share of the time accepts no more sessions. */
 const FULL_SHARE = 0.8;
 /**
- * Share of the sessions below which load is not informative: a step with few costs nearly as much as one with
- * many.
+ * Share of the sessions below which load says nothing: a step with few sessions costs nearly as much as one
+ * with many.
  */
 const MIN_LOADED_SHARE = 0.25;
 /** Weight of the latest report in the running mean. */
 const LATEST_WEIGHT = 0.3;
-/** A worker that has not reported for this long has little to do. */
+/** A worker that has not reported for this long is nearly idle. */
 const KEPT_MS = 10_000;
 
-/** Estimates how many sessions a worker can take, from the share of its time that its sessions use. */
+/** Estimates how many sessions a worker can take, from the share of its time that they use. */
 export class MeasuredCapacity {
   readonly #configured: number;
   #share = 0;
@@ -30,7 +30,7 @@ export class MeasuredCapacity {
     this.#share = sinceMs > KEPT_MS ? share : this.#share + LATEST_WEIGHT * (share - this.#share);
   }
 
-  /** Returns the number of sessions that the worker can take, while it has `sessions`. */
+  /** Returns the number of sessions that the worker can take, given that it has `sessions` now. */
   of(sessions: number, nowMs: number): number {
     const isStale = this.#reportedAtMs === null || nowMs - this.#reportedAtMs > KEPT_MS;
     if (isStale || this.#share === 0 || sessions < MIN_LOADED_SHARE * this.#configured)

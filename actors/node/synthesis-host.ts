@@ -6,7 +6,7 @@ import type { HostedCall } from "./call-host.js";
 
 const MAX_PART_SAMPLES = MAX_PART_BYTES / Int16Array.BYTES_PER_ELEMENT;
 
-/** Synthesizes pieces of all fronts; the synthesizer orders them by due time. */
+/** Synthesizes pieces for all fronts; the synthesizer orders them by due time. */
 export function speakingWith(
   synthesizer: Synthesizer,
   clock: Clock,

@@ -1,12 +1,12 @@
 import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Decision } from "../../core/kernel/actor.js";
 
-/** Leases that may wait for a load; beyond it `ENGINE_BUSY`. */
+/** Most leases that may wait for a load; more fail with `ENGINE_BUSY`. */
 const WAITING_CAPACITY = 4_096;
 
 /**
- * State of an engine's workers. Work takes a lease first, which waits for the load and then keeps the
- * workers. `releasing` ends unused workers; a lease taken meanwhile waits for the next ones.
+ * State of an engine's workers. Work first takes a lease, which waits for the load and then keeps the workers
+ * alive. `releasing` ends unused workers; a lease taken meanwhile waits for their successors.
  */
 export type ResidencyState =
   | { readonly phase: "cold" }
@@ -17,7 +17,7 @@ export type ResidencyState =
 
 export type ResidencyMessage =
   | { readonly type: "acquire"; readonly lease: number }
-  /** The owner of a lease has released it, or no longer waits for it; never sent for a refused one. */
+  /** The owner of a lease has released it, or stopped waiting for it. Never sent for a refused lease. */
   | { readonly type: "leave"; readonly lease: number }
   | { readonly type: "loaded" }
   | { readonly type: "failed"; readonly error: ServiceError }
@@ -28,7 +28,7 @@ export type ResidencyMessage =
 
 export type ResidencyEffect =
   | { readonly type: "load" }
-  /** Ends the workers, however many have started. */
+  /** Ends all workers that have started. */
   | { readonly type: "unload" }
   | { readonly type: "grant"; readonly lease: number }
   | { readonly type: "refuse"; readonly lease: number; readonly error: ServiceError }
@@ -70,7 +70,7 @@ function whileLoading(
       return { state: warm, effects: waiting.length > 0 ? effects : [{ type: "await-idle" }] };
     }
     case "failed":
-      // The workers that did start must end before the next attempt.
+      // Workers that did start must end before the next attempt.
       return {
         state: { phase: "releasing", waiting: [] },
         effects: [...refuseAll(waiting, message.error), { type: "unload" }],

@@ -10,11 +10,11 @@ import {
   type ResidencyState,
 } from "./model-residency.js";
 
-/** An engine that is started once, stopped once, and then replaced. */
+/** An engine is started once and stopped once, and then replaced by another. */
 export interface Engine {
   /** Resolves when every worker is loaded and warmed up. */
   start(): Promise<void>;
-  /** Asks the workers to end; also works after a failed start, or during one. */
+  /** Asks the workers to end; also works during a start, or after a failed one. */
   stop(): Promise<void>;
 }
 
@@ -28,18 +28,18 @@ export interface ResidencyObserver {
 export interface ResidentModelOptions<E extends Engine> {
   /** Name of the engine in the log. */
   readonly name: string;
-  /** Makes an engine that queues work until it is started. */
+  /** Creates an engine that queues work until it is started. */
   readonly makeEngine: () => E;
-  /** Time without a lease after which the workers end; 0 means never. */
+  /** Time without a lease after which the workers end; 0 for never. */
   readonly idleMs: number;
   readonly observer: ResidencyObserver;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Permission to use an engine, whose workers stay until the lease is released. */
+/** Permission to use an engine, whose workers stay alive until the lease is released. */
 export interface Lease<E extends Engine> {
-  /** The engine that serves this lease; not started yet while the lease waits. */
+  /** The engine that serves this lease; not yet started while the lease waits. */
   readonly engine: E;
   /** Resolves when the models are loaded. Rejects with `ENGINE_BUSY`, `SHUTTING_DOWN` or `CANCELLED`. */
   readonly granted: Promise<void>;
@@ -49,17 +49,17 @@ export interface Lease<E extends Engine> {
 
 /**
  * Time for which work waits for its models. Live clients give up after 60 s without a message, and 60 s of
- * their audio are kept, so they get the reason before then. A load that takes longer continues for the next
+ * their audio is kept, so they get the reason before that. A load that takes longer continues for the next
  * request.
  */
 export const MODEL_WAIT_MS = 50_000;
 
-/** Loads an engine's models on demand and frees their memory when they have been idle. */
+/** Loads an engine's models on demand, and frees their memory when they have been idle. */
 export class ResidentModel<E extends Engine> {
   readonly #options: ResidentModelOptions<E>;
   readonly #actor: Actor<ResidencyState, ResidencyMessage, ResidencyEffect>;
   readonly #waiters = new Map<number, LeaseWaiter>();
-  /** The engine that is loading or warm; while one is released, its successor. */
+  /** The engine that is loading or warm; while one engine is released, the next one. */
   #engine: E | null = null;
   #nextLease = 0;
   #lastLoadMs: number | null = null;
@@ -130,7 +130,7 @@ export class ResidentModel<E extends Engine> {
   }
 
   /**
-   * Waits for a lease; aborting `signal` ends the waiting.
+   * Waits for a lease; aborting `signal` stops waiting.
    * @throws {ServiceError} `CANCELLED`, `ENGINE_BUSY`, `SHUTTING_DOWN`
    */
   async acquire(signal: AbortSignal): Promise<Lease<E>> {
@@ -214,7 +214,7 @@ export class ResidentModel<E extends Engine> {
       this.#actor.tell({ type: "failed", error: new ServiceError("ENGINE_BUSY", message, { cause: error }) });
       return;
     }
-    // The service has stopped meanwhile, and the engine with it.
+    // The service stopped meanwhile, and the engine with it.
     if (this.phase !== "loading") return;
     const loadMs = clock.nowMs() - startedAtMs;
     log.info({ engine: name, loadMs: Math.round(loadMs) }, "model loaded");
@@ -251,7 +251,7 @@ export class ResidentModel<E extends Engine> {
     this.#idleTimer.unref?.();
   }
 
-  /** Releases a lease, or rejects a waiting one. */
+  /** Releases a granted lease, or rejects a waiting one. */
   #leave(id: number, waiter: LeaseWaiter, reason: ServiceError): void {
     if (waiter.isOver) return;
     waiter.isOver = true;
@@ -273,19 +273,19 @@ export class ResidentModel<E extends Engine> {
   }
 }
 
-/** A requested lease. */
+/** The caller's side of a requested lease. */
 class LeaseWaiter {
   readonly #granted = deferred<void>();
   readonly promise = this.#granted.promise;
   timer: NodeJS.Timeout | undefined;
-  /** Granted or refused. */
+  /** True once the lease is granted or refused. */
   isSettled = false;
-  /** Already rejected or released: nothing to do. */
+  /** True once the lease is rejected or released, so that nothing is left to do. */
   isOver = false;
   refusal: ServiceError | null = null;
 
   constructor() {
-    // The rejection may precede anyone awaiting the promise.
+    // The promise may reject before anyone awaits it.
     this.promise.catch(() => {});
   }
 

@@ -10,13 +10,13 @@ export type SynthesisState =
   | {
       readonly phase: "speaking";
       readonly sentenceCount: number;
-      /** Started so far; at most one at a time, so that sentences stay in order. */
+      /** Sentences started so far. At most one is in progress, so that sentences stay in order. */
       readonly begun: number;
       readonly finished: number;
       readonly delivered: number;
-      /** The reader has a part of the sentence after the last delivered one. */
+      /** True if the reader has part of the sentence after the last delivered one. */
       readonly isInsideSentence: boolean;
-      /** Chunks that are not delivered yet, oldest first. */
+      /** Chunks that have not been delivered yet, oldest first. */
       readonly waitingChunks: readonly SpeechChunk[];
       readonly isReaderWaiting: boolean;
     }
@@ -35,7 +35,7 @@ export type SynthesisEffect =
   | { readonly type: "fail"; readonly error: ServiceError }
   | { readonly type: "cancel" };
 
-/** Samples that are not delivered yet. */
+/** Samples that have not been delivered yet. */
 export function waitingSamples(state: SynthesisState): number {
   if (state.phase === "ended") return 0;
   return state.waitingChunks.reduce((sum, { pcm }) => sum + pcm.length, 0);

@@ -30,10 +30,10 @@ export interface SynthesisEngineOptions {
   readonly startWorker: (
     shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
     onMessage: (message: SynthesisWorkerAnswer) => void,
-    /** Number of the worker's lane, the same for its successors. */
+    /** Number of the worker's lane; a replacement worker gets the same number. */
     lane: number,
   ) => Promise<SynthesisWorker>;
-  /** Load of a lane, the number of its pieces by default; the next one goes to the least loaded. */
+  /** Load of a lane, by default its number of pieces. The next piece goes to the least loaded lane. */
   readonly loadOf?: (lane: number, pieces: number) => number;
   readonly sampleRateHz: number;
   readonly observer?: SynthesisObserver;
@@ -43,22 +43,22 @@ export interface SynthesisEngineOptions {
 
 /** Counts the workers' runs, for metrics. */
 interface SynthesisObserver {
-  /** Model runs since the last call, the pieces in them, and the time spent inside them. */
+  /** Reports the model runs since the last call, the pieces in them, and the time spent inside them. */
   ran(runs: number, rows: number, busyMs: number): void;
-  /** Pieces that are waiting or being synthesized. */
+  /** Reports the number of pieces that are waiting or being synthesized. */
   pieces(count: number): void;
 }
 
-/** Pieces that share a worker. More would only add memory (1 to 4 MB each). */
+/** Most pieces that share a worker. More would only add memory (1 to 4 MB each). */
 const PIECES_PER_LANE = 32;
-/** Pieces that may wait; beyond it `ENGINE_BUSY`, so that no client waits too long. */
+/** Most pieces that may wait; more fail with `ENGINE_BUSY`, so that no client waits too long. */
 const QUEUE_CAPACITY = 256;
 /**
- * Capacity of a worker's output queue, 87 s at 24 kHz. The engine empties it at each message, so it never
- * fills.
+ * Capacity of a worker's output queue: 87 s at 24 kHz. The engine empties the queue at each message, so it
+ * never fills up.
  */
 const PCM_QUEUE_SAMPLES = 2 ** 21;
-/** A piece whose workers died twice is assumed to be the cause. */
+/** A piece on which two workers have died is assumed to be the cause. */
 const MAX_ATTEMPTS = 2;
 
 interface PendingJob {
@@ -66,19 +66,19 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  /** Time at which its listener hears its first sample; null for as soon as it is synthesized. */
+  /** When the listener hears the first sample; null for as soon as it is synthesized. */
   readonly playsFromMs: number | null;
   readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;
   readonly resolve: (piece: SynthesizedPiece) => void;
   readonly reject: (error: ServiceError) => void;
   readonly onAbort: () => void;
-  /** Samples that its listener already has; a second attempt continues after them. */
+  /** Samples that the listener already has; a second attempt continues after them. */
   readonly parts: Int16Array[];
   readonly span: Span;
   /** Span of the current wait or run. */
   phase: Span;
-  /** Samples received in the current attempt. */
+  /** Number of samples received in the current attempt. */
   samplesSeen: number;
   attempts: number;
 }
@@ -86,21 +86,24 @@ interface PendingJob {
 interface Lane {
   readonly supervisor: Supervisor<SynthesisWorker>;
   readonly cells: Int32Array;
-  /** Written by the worker, read here; replaced with the worker. */
+  /** Written by the worker, read here. A replacement worker gets a new queue. */
   pcm: PcmQueue;
   /** Pieces on the worker, by job id. */
   readonly running: Map<number, PendingJob>;
   /** Values of `SYNTHESIS_CELL` that the observer has counted. */
   readonly counted: Int32Array;
-  /** Counts the workers of this lane; the last message of an earlier one may arrive after its end. */
+  /**
+   * Number of the lane's current worker: an earlier worker's last message may arrive after that worker has
+   * ended.
+   */
   generation: number;
   isLost: boolean;
 }
 
 /**
- * Owns the synthesis workers and the queue of pieces. Each worker synthesizes several pieces concurrently and
- * chooses the next ones between model runs; the queue holds pieces for which no worker has room. Both serve
- * the earliest deadline first.
+ * Owns the synthesis workers and the queue of pieces. Each worker synthesizes several pieces concurrently,
+ * and chooses the next ones between model runs. The queue holds pieces for which no worker has room. Both
+ * serve the earliest deadline first.
  */
 export class SynthesisEngine implements Synthesizer {
   readonly #options: SynthesisEngineOptions;
@@ -129,7 +132,7 @@ export class SynthesisEngine implements Synthesizer {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.start()));
   }
 
-  /** Rejects waiting pieces, lets running ones end within a step, and ends the workers. */
+  /** Rejects waiting pieces, lets running ones finish their step, and ends the workers. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const pending of this.#queue.splice(0)) this.#reject(pending, shuttingDown());
@@ -137,7 +140,7 @@ export class SynthesisEngine implements Synthesizer {
       for (const pending of lane.running.values()) this.#cancelOn(lane, pending);
     }
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
-    // A worker that died while it stopped has not answered.
+    // A worker that died while stopping has not answered.
     for (const lane of this.#lanes) {
       for (const pending of lane.running.values()) this.#reject(pending, shuttingDown());
       lane.running.clear();
@@ -167,7 +170,7 @@ export class SynthesisEngine implements Synthesizer {
     });
   }
 
-  /** Every lane has used up its restarts. */
+  /** True if every lane has used up its restarts. */
   get isGivenUp(): boolean {
     return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
   }
@@ -187,7 +190,7 @@ export class SynthesisEngine implements Synthesizer {
         {
           id,
           start: () => {
-            // A worker that died between write and message left samples that belong to no piece.
+            // A worker that died between writing and its message has left samples that belong to no piece.
             if (lane.generation > 0) lane.pcm = PcmQueue.create(PCM_QUEUE_SAMPLES);
             const generation = ++lane.generation;
             const onAnswer = (answer: SynthesisWorkerAnswer) => {
@@ -238,11 +241,11 @@ export class SynthesisEngine implements Synthesizer {
     this.#options.observer?.pieces(this.jobCount);
   }
 
-  /** Returns the least loaded lane with room for the piece; null when it must wait. */
+  /** Returns the least loaded lane with room for the piece; null if the piece must wait. */
   #laneFor(pending: PendingJob): Lane | null {
     const isFree = (lane: Lane) => {
       if (lane.supervisor.child === null) return false;
-      // A piece whose worker died is repeated alone: if it is the cause, it takes no other piece with it.
+      // A piece whose worker died runs alone: if the piece is the cause, no other is affected.
       if (pending.attempts > 0) return lane.running.size === 0;
       return lane.running.size < PIECES_PER_LANE && !isSuspectRunning(lane);
     };
@@ -268,7 +271,7 @@ export class SynthesisEngine implements Synthesizer {
     }
     if (pending === undefined) return;
     if (answer.type === "begun") {
-      // A second attempt repeats the bounds.
+      // A second attempt would send the bounds again.
       if (pending.parts.length === 0 && !pending.signal.aborted) pending.onBounds(answer.characterBounds);
       return;
     }
@@ -284,7 +287,7 @@ export class SynthesisEngine implements Synthesizer {
     this.#dispatch();
   }
 
-  /** Passes on only new samples, because a second attempt produces all of them again. */
+  /** Passes on only new samples, because a second attempt produces them all again. */
   #onPcm(pending: PendingJob, samples: Int16Array): void {
     const sentSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
     const known = Math.max(0, sentSamples - pending.samplesSeen);
@@ -326,7 +329,7 @@ export class SynthesisEngine implements Synthesizer {
     lane.supervisor.child?.post({ type: "cancel", jobId: pending.id });
   }
 
-  /** @param isBlameless no piece was the cause, so the attempt does not count */
+  /** @param isBlameless true if no piece was the cause, so that the attempt does not count */
   #requeue(lane: Lane, isBlameless: boolean): void {
     const lost = [...lane.running.values()];
     lane.running.clear();
@@ -362,7 +365,7 @@ function isDeviceLost(reason: Error): boolean {
   return reason instanceof ProviderError && reason.kind === "lost";
 }
 
-/** A piece in its second attempt has its worker to itself. */
+/** True if the lane runs a piece in its second attempt, which gets the worker to itself. */
 function isSuspectRunning(lane: Lane): boolean {
   return [...lane.running.values()].some(({ attempts }) => attempts > 1);
 }

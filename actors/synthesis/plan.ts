@@ -23,7 +23,7 @@ import type { Delivery } from "../../core/ports/conversations.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { SPEED_RULE, type SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 
-/** One sentence to be delivered as a whole; its pieces are spoken one after another. */
+/** A sentence that is delivered as a whole; its pieces are spoken one after another. */
 interface PlannedSentence {
   readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
   /** Silence before the sentence; none when absent. */
@@ -37,33 +37,33 @@ interface PlannedSentence {
 export interface SynthesisPlan {
   readonly sentences: readonly PlannedSentence[];
   readonly billedCharacters: number;
-  /** Characters (code points) of the text that cannot be spoken. They stay billed. */
+  /** Characters (code points) of the text that cannot be spoken. They are still billed. */
   readonly droppedCharacters: number;
   readonly sampleRateHz: number;
-  /** The requested speed; the job's speed includes the voice's pace. */
+  /** The requested speed; the job's speed also includes the voice's pace. */
   readonly speed: number;
-  /** Room tone under the whole answer; null for digital silence in pauses. */
+  /** Room tone under the whole response; null for digital silence in pauses. */
   readonly roomTone: RoomToneSource | null;
   /** A job without its text. */
   readonly voicing: Omit<SynthesisJob, "spokenText">;
 }
 
 /**
- * Limit of speech that waits for a slow reader; beyond it no further piece is started. This never causes an
- * underrun at normal playback speed, because synthesis takes about a tenth of a piece's length.
+ * Limit of speech that waits for a slow reader; beyond it, no further piece is started. Playback at normal
+ * speed never runs dry because of it: synthesis takes about a tenth of a piece's duration.
  */
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
-/** Silence between sentences, and at the end of a paragraph, of a voice whose breath is 1. */
+/** Silence between sentences, and at the end of a paragraph, for a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
-/** Characters read in one turn of the event loop, about 1 ms. A longer sentence gets a turn to itself. */
+/** Characters processed in one turn of the event loop, about 1 ms. A longer sentence gets its own turn. */
 const CHARACTERS_PER_TURN = 500;
 /** Shared by all long texts. */
 const turns = new Turns();
 
 /**
- * Turns a request for `model` into sentences that the synthesizer can speak.
+ * Splits a request for `model` into sentences that the synthesizer can speak.
  *
  * @param options.continues whether more speech follows the text, which then ends with a pause
  * @param options.isClause whether that speech belongs to the same sentence
@@ -91,7 +91,7 @@ export async function planSynthesis(
     const where = reader === "kazakh" ? " in Kazakh" : "";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  // A voice's pace stays within the range allowed for requests; models are untrained beyond it and drop
+  // A voice's pace stays within the range allowed for requests: beyond it models are untrained and drop
   // words.
   const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
   requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
@@ -125,7 +125,7 @@ interface PauseOptions {
   readonly breath: number;
   /** More speech follows the last sentence. */
   readonly continues: boolean;
-  /** That speech belongs to the last sentence. */
+  /** That speech continues the last sentence. */
   readonly isClause: boolean;
 }
 
@@ -143,7 +143,7 @@ function planSentences(
     // A sentence of emoji or quotes has nothing to speak: it is dropped, but its characters are still billed.
     if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
     if (pauseMs === null) continue;
-    // Pauses with no speech between them add up.
+    // Pauses without speech between them add up.
     const last = said.at(-1);
     if (last === undefined) leadMs += pauseMs;
     else last.markedMs = (last.markedMs ?? 0) + pauseMs;
@@ -172,13 +172,13 @@ interface SaidSentence {
   readonly written: string;
   readonly pieces: readonly SpokenPiece[];
   readonly charactersThrough: number;
-  /** Silence that pause marks request after it; null without one. */
+  /** Silence that pause marks request after the sentence; null if there are none. */
   markedMs: number | null;
 }
 
 /**
- * Returns the silence to insert. A pause mark counts from speech to speech, so the pieces' silent edges are
- * subtracted.
+ * Returns the silence to insert. A pause mark counts from speech to speech, so the silence at the edges of
+ * the pieces is subtracted.
  */
 function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, breath: number): number {
   if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
@@ -188,8 +188,8 @@ function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, brea
 }
 
 /**
- * Adds missing end marks, since the model was trained on text that ends like a sentence. A piece cut at a
- * clause keeps its comma; a sentence that a pause mark or its arrival interrupts gets one.
+ * Adds missing end punctuation, since the model was trained on text that has it. A piece cut at a clause
+ * keeps its comma; a sentence interrupted by a pause mark, or because the rest has not arrived, gets one.
  */
 function closedPieces({ pieces }: SaidSentence, isInterrupted: boolean): SpokenPiece[] {
   return pieces.map((piece, index) => {
@@ -199,7 +199,7 @@ function closedPieces({ pieces }: SaidSentence, isInterrupted: boolean): SpokenP
   });
 }
 
-/** Estimates the most bytes of samples in memory at a time, however slowly they are read. */
+/** Estimates the most bytes of samples in memory at any time, however slowly they are read. */
 export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
   const { sentences, sampleRateHz } = plan;
   const { speed, breath = 1 } = plan.voicing;
@@ -207,13 +207,13 @@ export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
     speechSeconds(quantityOf(some, sampleRateHz, breath), speed);
   const all = secondsOf(sentences);
   if (delivery === "whole") return Math.ceil(all * sampleRateHz) * BYTES_PER_SAMPLE;
-  // A piece started just below that limit is completed, and the reader may be reading another.
+  // A piece that started just below that limit is completed, and the reader may be reading another one.
   let seconds = SECONDS_AHEAD + 2 * Math.max(0, ...sentences.map((one) => longestChunkSeconds(one, plan)));
   if (delivery === "sentences") seconds += Math.max(0, ...sentences.map((one) => secondsOf([one])));
   return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;
 }
 
-/** Seconds of the longest piece or pause, each of which is synthesized in one go. */
+/** Duration of the longest piece or pause in seconds; each is synthesized in one go. */
 function longestChunkSeconds(
   { pieces, leadSamples = 0, pauseSamples }: PlannedSentence,
   plan: SynthesisPlan,

@@ -7,13 +7,13 @@ import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../core/po
 export interface SentenceCacheObserver {
   hit(): void;
   missed(): void;
-  /** Current size of the cache. */
+  /** Reports the current size of the cache. */
   holds(bytes: number): void;
 }
 
 /** A requested piece and its listener. */
 export interface WantedPiece {
-  /** Requests share cached pieces only within one scope. */
+  /** Requests share cached pieces only within the same scope. */
   readonly scope: string;
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface WantedPiece {
   readonly onPcm?: SpeakOptions["onPcm"];
 }
 
-/** Estimated size of a key, list links and objects around the samples. */
+/** Estimated size of the key, list links and objects of an entry, without its samples. */
 const ENTRY_BYTES = 512;
 
 /**
@@ -34,9 +34,9 @@ export class SentenceCache {
   readonly #observer: SentenceCacheObserver | null;
 
   /**
-   * @param options.weights identifies the weights of each model id: other weights under the same id are
-   * another model
-   * @param options.capacityBytes more than 0; a larger piece is not kept
+   * @param options.weights identifies the weights of each model ID: other weights under the same ID are a
+   *   different model
+   * @param options.capacityBytes more than 0; larger pieces are not cached
    */
   constructor(options: {
     readonly weights: ReadonlyMap<string, string>;
@@ -53,10 +53,10 @@ export class SentenceCache {
   }
 
   /**
-   * Returns a cached piece, or makes and caches it.
+   * Returns a cached piece, or synthesizes and caches it.
    *
    * @param make synthesizes the piece for the listener
-   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, and everything that `make` throws
+   * @throws {ServiceError} `CANCELLED` if `signal` is aborted; also everything that `make` throws
    */
   async pieceOf(
     { scope, job, signal, onBounds, onPcm }: WantedPiece,
@@ -86,7 +86,7 @@ export class SentenceCache {
     this.#observer?.holds(this.bytes);
   }
 
-  /** Every member of the job counts, future ones included. */
+  /** Every member of the job is part of the key, including future ones. */
   #keyOf(scope: string, job: SynthesisJob): string {
     const members = Object.entries(job).toSorted(([a], [b]) => (a < b ? -1 : 1));
     const identity = JSON.stringify([scope, this.#weights.get(job.modelId), members]);

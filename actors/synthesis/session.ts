@@ -24,7 +24,7 @@ interface SpeechObserver {
   /** Characters (code points) of the text that cannot be spoken and are left out. */
   dropped(characters: number): void;
   firstAudio(afterMs: number, billedCharacters: number): void;
-  /** Audio that the reader has received. */
+  /** Reports audio that the reader has received. */
   audio(seconds: number): void;
 }
 
@@ -58,7 +58,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   #hasDelivered = false;
   /** Continues the synthesis when fewer samples are waiting, or after a failure. */
   #resume: (() => void) | null = null;
-  /** When the client first received something to play. */
+  /** When the client first received audio to play. */
   #heardFromMs: number | null = null;
   #reader: Reader | null = null;
   #failure: ServiceError | null = null;
@@ -167,7 +167,8 @@ export class SynthesisSession implements UnbilledSynthesis {
     };
     try {
       for (const [at, piece] of pieces.entries()) {
-        // A single sentence may be the whole text, so pieces also wait, and let others use the synthesizer.
+        // A single sentence may be the whole text, so its pieces wait too, and let others use the
+        // synthesizer.
         if (this.#isFarAhead) await this.#readerCatchesUp();
         const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
@@ -180,7 +181,7 @@ export class SynthesisSession implements UnbilledSynthesis {
           urgency: this.#urgency(samplesBefore),
           onBounds,
           onPcm: (pcm) => {
-            // Held back until then: before any audio is sent, a failure can still set the HTTP status.
+            // Held back until now: before any audio is sent, a failure can still set the HTTP status.
             if (silenceSamples > 0) add(new Int16Array(silenceSamples));
             silenceSamples = 0;
             add(pcm);
@@ -196,7 +197,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   /**
-   * With growing chunks, a stream's listener gets the first audio sooner, at the cost of more work in total.
+   * With growing chunks, a streaming listener gets the first audio sooner, at the cost of more work in total.
    */
   get #chunking(): Pick<SynthesisJob, "chunking"> {
     return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
@@ -223,15 +224,15 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   /**
-   * @param sentenceSamples samples before this sentence; a listener of whole sentences runs out of audio
-   * after them
+   * @param sentenceSamples number of samples before this sentence; a listener who gets whole sentences runs
+   *   out of audio after them
    */
   #urgency(sentenceSamples: number): Urgency {
     const { delivery, clock } = this.#options;
     if (delivery === "whole") return { kind: "whole" };
     const samples = delivery === "chunks" ? this.#samplesMade : sentenceSamples;
     if (samples === 0) return { kind: "first" };
-    // The first samples may reach the reader in this same turn.
+    // The first samples may reach the reader within this turn.
     const heardFromMs = this.#heardFromMs ?? clock.nowMs();
     return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
   }
@@ -243,7 +244,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.#takeReader()?.reject(error);
   }
 
-  /** @throws {ServiceError} when the session fails meanwhile */
+  /** @throws {ServiceError} if the session fails meanwhile */
   async #readerCatchesUp(): Promise<void> {
     while (this.#isFarAhead) {
       await new Promise<void>((resolve) => {
@@ -254,7 +255,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   get #isFarAhead(): boolean {
-    // After a crash the actor keeps its last state, which never changes again.
+    // After a crash, the actor's state never changes again.
     if (this.#failure !== null) return false;
     return waitingSamples(this.#actor.state) > SECONDS_AHEAD * this.sampleRateHz;
   }

@@ -9,32 +9,32 @@ import { CLOSE_CODE, isRetryable, publicDetail } from "../../core/protocol/error
 
 // Limits of a speaking session; docs/api-deepgram.md documents them.
 
-/** A client that sends nothing for this long while there is nothing to speak is considered gone. */
+/** A client that sends nothing for this long, while nothing waits to be spoken, is considered gone. */
 export const SPEAK_IDLE_SECONDS = 600;
-/** Limits on text (in UTF-16 units) and messages that wait to be spoken. */
+/** Most text (in UTF-16 units) and most messages that may wait to be spoken. */
 export const MOST_WAITING = 20_000;
 const MOST_ITEMS = 1_000;
-/** A session ends at this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
+/** A session ends after this many unintelligible messages within `BAD_MESSAGES_WITHIN_MS` of the first. */
 const MAX_BAD_MESSAGES = 10;
 const BAD_MESSAGES_WITHIN_MS = 60_000;
 
-/** Waiting text, or a `Flush` at its place in the text. */
+/** Waiting text, or a `Flush` in its place within the text. */
 type Item = { readonly type: "text"; readonly text: string } | { readonly type: "flush" };
 
 /** The sentence being spoken. */
 interface Current {
   readonly id: number;
-  /** Characters of the turn up to its end. */
+  /** Number of characters from the start of the turn to the end of this sentence. */
   readonly through: number;
   readonly hasSounded: boolean;
 }
 
-/** Characters of the text since the last `Flush` or `Clear`, each up to the end of a sentence. */
+/** Progress in characters of the text since the last `Flush` or `Clear`, counted to the end of a sentence. */
 interface Turn {
   readonly cut: number;
-  /** Sentences whose audio was sent completely. */
+  /** Characters of sentences whose audio was sent completely. */
   readonly delivered: number;
-  /** The same, plus the sentence whose audio has started to reach the client. */
+  /** As `delivered`, plus the sentence whose audio has started to reach the client. */
   readonly sounded: number;
 }
 
@@ -45,7 +45,7 @@ interface Ending {
 
 interface OpenState {
   readonly phase: "open";
-  /** The first sentence of a turn may begin with a separate clause, before the rest has arrived. */
+  /** Whether a turn's first sentence may start with a separate clause, before the rest has arrived. */
   readonly startsEarly: boolean;
   readonly items: readonly Item[];
   readonly current: Current | null;
@@ -55,7 +55,7 @@ interface OpenState {
   /** Number of the next sentence, and of the next `Flushed` or `Cleared`. */
   readonly nextId: number;
   readonly sequence: number;
-  /** Number of the turn at the front: flushes and clears that the client sent before it. */
+  /** Number of the current turn: the flushes and clears that the client sent before it. */
   readonly turnNumber: number;
   /** Set when the client has closed or the service stops; flushed text is still spoken. */
   readonly ending: Ending | null;
@@ -92,20 +92,23 @@ export type SpeakMessage =
       readonly id: number;
       readonly pcm: Int16Array;
       readonly isLast: boolean;
-      /** Words that start in these samples. */
+      /** Words that start within these samples. */
       readonly words?: readonly SaidWord[] | undefined;
     }
-  /** A sentence without anything to speak, such as an emoji. */
+  /** The sentence contains nothing to speak, such as only an emoji. */
   | { readonly type: "unspeakable"; readonly id: number; readonly error: ServiceError }
   | { readonly type: "failed"; readonly id: number; readonly error: ServiceError }
-  /** `atMs` is monotonic. */
+  /** `atMs` is from a monotonic clock. */
   | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
   | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
 
 export type SpeakEffect =
-  /** `through`: characters of the turn up to the end of this sentence. `continues`: more speech follows. */
+  /**
+   * `through`: characters from the start of the turn to the end of this sentence. `continues`: more speech
+   * follows.
+   */
   | { readonly type: "begin"; readonly sentence: Sentence }
   | { readonly type: "cancel" }
   /** Audio of the sentence that began last. */
@@ -126,12 +129,12 @@ export interface Sentence {
   readonly id: number;
   readonly text: string;
   readonly turn: number;
-  /** Characters of the turn before it, and up to its end. */
+  /** Characters of the turn before this sentence, and up to its end. */
   readonly from: number;
   readonly through: number;
-  /** More speech follows, so the sentence ends with a pause. */
+  /** True if more speech follows, so that the sentence ends with a pause. */
   readonly continues: boolean;
-  /** It is the start of a sentence, and the rest follows after the pause of its mark. */
+  /** True if this is the start of a sentence, whose rest follows after the pause of its comma. */
   readonly isClause: boolean;
 }
 
@@ -141,7 +144,7 @@ type GoesOn = (before: string, after: string) => boolean;
 /**
  * Pure: decides a speaking session's answer to a message.
  *
- * @param goesOn abbreviations of the voice's language, as in `splitIntoSentences`
+ * @param goesOn abbreviations of the voice's language, as for `splitIntoSentences`
  */
 export function decideSpeaking(state: SpeakState, message: SpeakMessage, goesOn?: GoesOn): Decided {
   if (state.phase === "stopped") return { state, effects: [] };
@@ -196,12 +199,12 @@ function waiting(state: OpenState, goesOn?: GoesOn): Decided {
 }
 
 /**
- * Drops everything that has not been sent. Charges only for sentences whose audio has started to reach the
+ * Drops everything that has not been sent. Charges only sentences whose audio has started to reach the
  * client.
  */
 function onClear(state: OpenState, goesOn?: GoesOn): Decided {
   const { sequence, turn } = state;
-  // Flushes that wait are dropped with their text, but the client has counted them.
+  // Waiting flushes are dropped with their text, but the client has already counted them.
   const turnNumber = state.turnNumber + state.items.filter(({ type }) => type === "flush").length;
   const cleared = { items: [], current: null, lookedAt: 0, turn: NEW_TURN, sequence: sequence + 1 };
   const effects: SpeakEffect[] = [
@@ -212,7 +215,7 @@ function onClear(state: OpenState, goesOn?: GoesOn): Decided {
   return advance({ ...state, ...cleared, turnNumber: turnNumber + 1 }, effects, goesOn);
 }
 
-/** Text that was not flushed is dropped. */
+/** Drops text that was not flushed. */
 function onEnding(state: OpenState, ending: Ending, goesOn?: GoesOn): Decided {
   if (state.ending !== null) return { state, effects: [] };
   const lastFlush = state.items.findLastIndex(({ type }) => type === "flush");
@@ -237,7 +240,7 @@ function onSound(
     return { state: { ...state, current: next, turn: { ...turn, sounded } }, effects: [sound] };
   }
   const over = { ...state, current: null, turn: { ...turn, sounded, delivered: sounded } };
-  // Recorded before the client can read the last bytes, so that a crash does not give them away for free.
+  // Record this before the client can read the last bytes: otherwise a crash would give them away for free.
   return advance(over, [{ type: "delivered", characters: sounded }, sound], goesOn);
 }
 
@@ -328,7 +331,7 @@ function earlyStart({ startsEarly, turn }: OpenState, text: string): string | nu
   return startsEarly && turn.cut === 0 ? firstClause(text) : null;
 }
 
-/** The longer the text without a sentence end, the more of it must arrive before the next search. */
+/** Returns the text length for the next search: the more text has no sentence end, the longer the wait. */
 function nextLook(lookedAt: number): number {
   return lookedAt + Math.max(1, lookedAt >> 6);
 }

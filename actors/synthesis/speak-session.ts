@@ -30,11 +30,11 @@ import {
 /** Counts a session in the metrics. */
 export interface SpeakObserver {
   opened(): void;
-  /** The first audio of a turn was sent, this long after its first sentence was complete. */
+  /** Reports the first audio of a turn, sent `afterMs` after its first sentence was complete. */
   firstAudio(afterMs: number): void;
-  /** The client cleared a sentence whose audio had started. */
+  /** Called when the client clears a sentence whose audio had started. */
   interrupted(): void;
-  /** An error was sent. */
+  /** Called when an error is sent. */
   failed(code: string): void;
   ended(): void;
 }
@@ -42,11 +42,11 @@ export interface SpeakObserver {
 export interface SpeakSessionParts {
   readonly model: SpeakingModel;
   readonly wishes: SpeakWishes;
-  /** Of each sentence. */
+  /** Options of the synthesis of each sentence. */
   readonly synthesis: Omit<SynthesisSessionOptions, "delivery">;
   /** Creates the meter of a turn; `turn` starts at 0. */
   readonly meterOf: (turn: number) => SpeechMeter;
-  /** Credits for a turn of this many characters. */
+  /** Returns the credits for a turn of this many characters. */
   readonly priceOf: (characters: number) => number;
   readonly sink: SpeakSink;
   readonly log: Log;
@@ -62,26 +62,25 @@ const NOTHING: SentSpeech = { samples: 0, characters: 0, credits: 0 };
 const OF_THE_TEXT: ReadonlySet<ErrorCode> = new Set(["NOTHING_TO_SAY", "TEXT_TOO_LONG", "INVALID_REQUEST"]);
 
 /**
- * Speaks text that arrives in pieces, one sentence after another, each as soon as it is complete. The text
- * between two flushes is a turn. A turn is charged once, for the sentences whose audio started to reach the
- * client.
+ * Speaks text that arrives in pieces, each sentence as soon as it is complete. The text between two flushes
+ * is a turn. A turn is charged once, for the sentences whose audio has started to reach the client.
  */
 export class SpeakSession implements SpeakConversation {
   readonly #parts: SpeakSessionParts;
   readonly #actor: Actor<SpeakState, SpeakMessage, SpeakEffect>;
   readonly #idleTimer: NodeJS.Timeout;
   #turns = 0;
-  /** Belongs to the current turn; null before its first sentence. */
+  /** Meter of the current turn; null before its first sentence. */
   #meter: SpeechMeter | null = null;
-  /** Text not yet passed to the actor. */
+  /** Text that was not passed to the actor yet. */
   #arrived = "";
   /** Characters of the current turn whose audio was sent. */
   #delivered = 0;
-  /** The sentence that began last. */
+  /** The sentence that was started last. */
   #sentence: Sentence | null = null;
-  /** When the first sentence of the current turn began; null before it, and once its audio was sent. */
+  /** When the current turn's first sentence started; null before it, and once its audio was sent. */
   #turnBeganAtMs: number | null = null;
-  /** Samples of the current turn that were sent. */
+  /** Number of samples sent in the current turn. */
   #samples = 0;
   #receipt = { turn: NOTHING, session: NOTHING };
   /** Stops the sentence being spoken. */
@@ -222,7 +221,7 @@ export class SpeakSession implements SpeakConversation {
     this.#meter ??= this.#parts.meterOf(this.#turns++);
     const meter = this.#meter;
     try {
-      // A clear that arrives with the text cancels the sentence before it costs anything.
+      // A clear that arrived together with the text cancels the sentence before it costs anything.
       await new Promise((resolve) => setImmediate(resolve));
       if (isCancelled) return;
       const brokenPause = brokenPauseRule(text);
@@ -236,7 +235,7 @@ export class SpeakSession implements SpeakConversation {
       const sentences = plan.sentences.length;
       let ended = 0;
       let samples = 0;
-      /** Samples before the planned sentence, from which its words count. */
+      /** Number of samples before the planned sentence; the times of its words count from there. */
       let before = 0;
       for await (const { pcm, endsSentence, words } of session.chunks()) {
         await sink.ready();
@@ -257,7 +256,7 @@ export class SpeakSession implements SpeakConversation {
     }
   }
 
-  /** Yields to the event loop, and waits for a slow reader: a text may contain many such sentences. */
+  /** Yields to the event loop and waits for a slow reader, because a text may contain many such sentences. */
   async #skip(id: number, error: ServiceError): Promise<void> {
     await turns.next();
     await this.#parts.sink.ready();
@@ -281,7 +280,7 @@ export class SpeakSession implements SpeakConversation {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
-    // Needed only after a crash; otherwise the turn is settled already.
+    // Needed only after a crash; otherwise the turn is already settled.
     this.#meter?.settle(this.#delivered);
     this.#parts.observer?.ended();
   }

@@ -24,30 +24,30 @@ export interface TranscriptionEngineOptions
   readonly pool: FilePool;
   readonly modelId: string;
   readonly maxSeconds: number;
-  /** Windows of the workers' model for diarization; null without one. */
+  /** Window sizes of the workers' model for diarization; null without one. */
   readonly speakerShape?: WindowShape | null;
   readonly log: Log;
 }
 
 export interface TranscribeOptions {
-  /** Called with the length before any audio is processed; when it fails, so does the work. */
+  /** Called with the length before any audio is processed. If it fails, the transcription fails. */
   readonly onLength?: (length: FileLength) => Promise<void>;
-  /** Called with the finished share, 0 to 1, whenever it grows; with 0 once the length is accepted. */
+  /** Called with the finished share, 0 to 1, whenever it grows; first with 0 once the length is accepted. */
   readonly onProgress?: ((share: number) => void) | undefined;
   /** As in `FileRunOptions`. */
   readonly onSegments?: FileRunOptions["onSegments"];
-  /** Tell speakers apart; channels transcribed separately have none. */
+  /** Requests speaker labels. Not used for channels that are transcribed separately. */
   readonly speakers?: SpeakerWishes | undefined;
   /** As in `FileRunOptions`. */
   readonly isLater?: boolean | undefined;
-  /** In the model's alphabet. */
+  /** Hot words in the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
   readonly span?: Span;
 }
 
 const SHORTEST_SECONDS = 0.1;
 
-/** Spreads files over the pool, part by part and piece by piece; no file is in memory as a whole. */
+/** Spreads files over the pool, part by part and piece by piece. No file is in memory as a whole. */
 export class TranscriptionEngine {
   readonly #options: TranscriptionEngineOptions;
   readonly #queue: FileQueue;
@@ -63,7 +63,7 @@ export class TranscriptionEngine {
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const tasks = Array.from({ length: workerCount }, () =>
       this.#queue.run({ type: "warm-up", cell, workerCount }).catch((error: unknown) => {
-        // Warm workers wait for this one.
+        // The other workers wait for this one.
         releaseWarmWorkers(new Int32Array(cell));
         throw error;
       }),
@@ -76,7 +76,7 @@ export class TranscriptionEngine {
   }
 
   /**
-   * Transcribes a PCM WAV file in bounded memory; the file must stay until this settles.
+   * Transcribes a PCM WAV file in bounded memory. The file must exist until the promise settles.
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`,
    * `DIARIZATION_UNAVAILABLE`, `CANCELLED`, `WORKER_LOST`
    */
@@ -101,8 +101,8 @@ export class TranscriptionEngine {
 
   /**
    * Like `transcribe`, but transcribes each channel as if it were a mono file.
-   * @returns a transcript of each channel, in order
-   * @throws {ServiceError} as `transcribe`, and `INVALID_REQUEST` for too many channels
+   * @returns one transcript per channel, in order
+   * @throws {ServiceError} as `transcribe`; `INVALID_REQUEST` for too many channels
    */
   async transcribeChannels(
     path: string,
@@ -129,7 +129,7 @@ export class TranscriptionEngine {
       return segments.map((own) => ({ segments: own, ...length, modelId }));
     } catch (error) {
       failed.abort();
-      // The file must stay until no worker reads it.
+      // The file must exist until no worker reads it.
       await Promise.allSettled(runs);
       throw error;
     }
@@ -139,7 +139,7 @@ export class TranscriptionEngine {
   #lengthOf(source: WavSource): FileLength {
     const { maxSeconds } = this.#options;
     const length = { sampleCountIn: source.sampleCount, sampleRateInHz: source.header.sampleRateHz };
-    // The number of samples in the file counts, not the one in its header.
+    // Trust the number of samples in the file, not the one in its header.
     if (length.sampleCountIn > maxSeconds * length.sampleRateInHz) throw audioTooLong(maxSeconds);
     if (length.sampleCountIn < SHORTEST_SECONDS * length.sampleRateInHz) {
       throw new ServiceError("AUDIO_TOO_SHORT", "audio must be at least 0.1 s long");
@@ -170,13 +170,13 @@ export class TranscriptionEngine {
     }
   }
 
-  /** Transcribes and finds the speakers, in turn. */
+  /** Transcribes the file, then finds its speakers. */
   async #runWithSpeakers(
     source: WavSource,
     signal: AbortSignal,
     options: TranscribeOptions & { readonly speakers: SpeakerWishes },
   ): Promise<Pick<FileTranscript, "segments" | "speakerCount">> {
-    // Segments are split by speaker when all is heard.
+    // Segments are split by speaker, so they are known only when all audio is processed.
     const { onSegments: _, onProgress = () => {}, ...others } = options;
     const shares = new Shares(2, onProgress);
     const speakers = this.#speakerRun(source, { ...options, onProgress: shares.of(1) });
@@ -189,7 +189,7 @@ export class TranscriptionEngine {
       return attributeWords(segments, turns);
     } catch (error) {
       failed.abort();
-      // The file must stay until no worker reads it.
+      // The file must exist until no worker reads it.
       await Promise.allSettled([words, speakers.turns]);
       throw error;
     }
@@ -208,7 +208,7 @@ export class TranscriptionEngine {
       throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
     return new SpeakerRun({
       ...{ source, shape: speakerShape, speakerCount: speakers.count, onProgress },
-      // Files that somebody waits for wait for at most one task.
+      // With one task at a time, files that someone waits for are delayed by at most one task.
       width: isLater ? 1 : pool.workerCount,
       run: (task) => this.#queue.run(task, span),
     });

@@ -7,25 +7,24 @@ import { type FileRun, MIN_PARTS_HELD, type RunPiece } from "./file-run.js";
 /** A pool of file workers, which runs each task on a free one. */
 export interface FilePool {
   readonly workerCount: number;
-  /** Frames of speech that fill a worker's largest run; absent if pieces run alone. */
+  /** Frames of speech that fill a worker's largest run; absent if workers run pieces alone. */
   readonly runFrames?: number;
-  /** Attempts at a task whose workers die, each on another one; 2 by default. */
+  /** Attempts at a task whose workers die, each on a different worker; 2 by default. */
   readonly mostAttempts?: number;
-  /** @param spans spans of the task's files: a worker in another process continues their traces */
+  /** @param spans spans of the task's files; a worker in another process continues their traces */
   run(task: FileTask, spans?: readonly Span[]): Promise<unknown>;
   /**
-   * Notifies workers without shared memory that the file with this cell was abandoned; the cell states the
-   * same.
+   * Notifies workers without shared memory that a file was given up. For other workers the cell says so.
    */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }
 
-/** Frames of speech in a decode task, 40 s: long enough to cost little, short enough to spread and cancel. */
+/** Frames of speech in a decode task (40 s): long enough to be cheap, short enough to spread and cancel. */
 const TASK_FRAMES = 1_000;
-/** Maximum frames of a task that fills a run, 160 s: one core runs a task's searches next to its graphs. */
+/** Most frames of a task that fills a run (160 s): one core runs a task's searches next to its graphs. */
 const MAX_TASK_FRAMES = 4_000;
-/** Parts in memory, 2.3 MB each: a few for each worker, and enough for several files at a time. */
+/** Number of parts in memory, 2.3 MB each: a few per worker, and enough for several files at a time. */
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
@@ -38,8 +37,8 @@ type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unkn
 
 /**
  * Runs files through the pool. Started files take turns, one task each, and pieces of several files share a
- * task. The other files wait, so that memory does not grow with their number. Files that nobody waits for get
- * only workers for which the others have no task.
+ * task. Other files wait, so memory does not grow with their number. Files that nobody waits for get only
+ * workers that the others leave idle.
  */
 export class FileQueue {
   readonly #pool: FilePool;
@@ -56,19 +55,22 @@ export class FileQueue {
 
   add(run: FileRun): void {
     this.#waiting.push(run);
-    // Nodes cannot resume a file that was interrupted: its running tasks end first there.
+    // Nodes cannot resume an interrupted file, so there its running tasks finish first.
     if (!run.isLater && this.#pool.gaveUp === undefined)
       for (const other of this.#begun) if (other.isLater) other.yieldWorkers();
     this.#pump();
   }
 
-  /** Gives up a file; its `segments` reject when no worker is busy with it any more. */
+  /** Gives up a file. Its `segments` reject when no worker is busy with it any more. */
   giveUp(run: FileRun, error: ServiceError): void {
     run.giveUp(error);
     this.#pump();
   }
 
-  /** Runs one task, again if its worker dies. @throws {ServiceError} the task's failure, `WORKER_LOST` */
+  /**
+   * Runs one task, and repeats it if its worker dies. @throws {ServiceError} the task's failure,
+   * `WORKER_LOST`
+   */
   async run<T>(task: FileTask, span?: Span): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const answered = await this.#attempt(task, attempt, span === undefined ? [] : [span]);
@@ -101,7 +103,7 @@ export class FileQueue {
     }
   }
 
-  /** Returns work for a free worker, from the first file in turn with available work. */
+  /** Returns work for a free worker, from the first file in turn that has any. */
   #next(): Work | null {
     this.#rotate();
     const inOrder = [...this.#begun].sort((a, b) => Number(a.isLater) - Number(b.isLater));
@@ -109,7 +111,7 @@ export class FileQueue {
       if (run.isLater && this.#laterAtWork >= this.#mostLaterAtWork) return null;
       const work = this.#workOf(run);
       if (work === null) continue;
-      // Its next turn comes after those of the other files.
+      // The file's next turn comes after those of the other files.
       this.#begun.splice(this.#begun.indexOf(run), 1);
       this.#begun.push(run);
       return { run: work, isLater: run.isLater };
@@ -117,7 +119,7 @@ export class FileQueue {
     return null;
   }
 
-  /** One worker is left to a file that may come. */
+  /** Leaves one worker free for a file that may arrive. */
   get #mostLaterAtWork(): number {
     return Math.max(1, this.#pool.workerCount - 1);
   }
@@ -140,7 +142,7 @@ export class FileQueue {
     }
   }
 
-  /** Parts that each started file may have in memory; with fewer a long piece could not be decoded. */
+  /** Number of parts that each started file may have in memory; fewer could not hold a long piece. */
   get #partsOfEach(): number {
     return Math.max(MIN_PARTS_HELD, partsHeld(this.#pool.workerCount) / this.#begun.length);
   }
@@ -174,7 +176,7 @@ export class FileQueue {
     }
   }
 
-  /** If the worker dies, repeats the pieces of each file separately, since one may be the cause. */
+  /** If the worker dies, repeats the pieces of each file separately, since one file may be the cause. */
   async #decode(pieces: readonly RunPiece[]): Promise<void> {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
     for (let attempt = 1; attempt <= this.#mostAttempts; attempt++) {
@@ -205,7 +207,7 @@ export class FileQueue {
     try {
       return { answer: (await this.#pool.run(task, spans)) as FileAnswer<unknown> };
     } catch (error) {
-      // Failures of the task itself are values: an exception means that the worker is lost.
+      // Failures of the task itself are values; an exception means that the worker is lost.
       this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
       return { lost: error };
     }

@@ -16,10 +16,10 @@ import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js
 
 /** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is encoded twice. */
 const PART_FRAMES = { least: 250, most: 1_500 };
-/** Parts of a short file, enough for several workers. */
+/** Number of parts of a short file: enough for several workers. */
 const MIN_PARTS = 4;
 /**
- * Maximum number of parts that a piece of 30 s overlaps, including the next one, which may contain its end.
+ * Most parts that a piece of 30 s overlaps, including the next part, which may contain its end.
  */
 export const MIN_PARTS_HELD = 6;
 
@@ -28,15 +28,17 @@ export interface FileRunOptions {
   readonly hotWords: readonly HotWord[];
   readonly sampleRateHz: number;
   readonly frameSamples: number;
-  /** The model's state ends with its context, so parts can be encoded in any order and in parallel. */
+  /**
+   * True if the model's state ends with its context: then parts can be encoded in any order and in parallel.
+   */
   readonly forgets: boolean;
-  /** Nobody waits for it: other files go first, and interrupt its tasks. */
+  /** True if nobody is waiting for the file: other files go first, and interrupt its tasks. */
   readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
   /** Called once per segment, in order, as soon as all audio before its end is transcribed. */
   readonly onSegments?: ((segments: readonly TranscribedSegment[]) => void) | undefined;
-  /** Called when the file is given up, with the cell that tells workers so. */
+  /** Called when the file is given up, with the cell that informs workers. */
   readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
   readonly span?: Span;
 }
@@ -63,9 +65,9 @@ export interface RunPiece {
 }
 
 /**
- * One file in progress in the workers. Its parts are encoded ("heard"); pieces of speech are cut out of
- * them as soon as their end is known, and decoded from the encoder's output. A part's memory is reused when
- * no piece needs it.
+ * One file in progress on the workers. Its parts are encoded ("heard"). Pieces of speech are cut out of them
+ * as soon as their end is known, and decoded from the encoder's output. A part's memory is reused when no
+ * piece needs it any more.
  */
 export class FileRun {
   /** Rejects when the file is given up. */
@@ -75,7 +77,7 @@ export class FileRun {
   readonly #finder: PieceFinder;
   readonly #partFrames: number;
   readonly #endFrame: number;
-  /** Parts that pieces still need, or that wait for an earlier part. */
+  /** Parts that pieces still need, or that are waiting for an earlier part. */
   readonly #parts = new Map<number, Part>();
   readonly #ready: RunPiece[] = [];
   readonly #pieces: FoundPiece[] = [];
@@ -84,7 +86,7 @@ export class FileRun {
   /** Interrupted parts, to be encoded again. */
   readonly #interrupted: PartToHear[] = [];
   readonly #outcome = deferred<readonly TranscribedSegment[]>();
-  /** Lasts until the first task starts. */
+  /** Span that lasts until the first task starts. */
   readonly #wait: Span;
   #nextPart = 0;
   /** Number of parts that have been searched for pieces. */
@@ -95,7 +97,7 @@ export class FileRun {
   #atWork = 0;
   #failure: ServiceError | null = null;
   #isOver = false;
-  /** Its tasks were asked to stop; it starts no other until they have. */
+  /** True while its tasks are being interrupted; no other starts until they have stopped. */
   #isYielding = false;
 
   constructor(options: FileRunOptions) {
@@ -136,7 +138,7 @@ export class FileRun {
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
   }
 
-  /** True if a part must be encoded again, which is already counted in `heldParts`. */
+  /** True if an interrupted part must be encoded again. That part already counts in `heldParts`. */
   get isInterrupted(): boolean {
     return this.#interrupted.length > 0;
   }
@@ -172,7 +174,7 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Takes ready pieces: the first regardless of its length, others while they fit. */
+  /** Takes ready pieces: the first one regardless of its length, others as far as they fit. */
   takePieces(mostFrames: number): RunPiece[] {
     const taken: RunPiece[] = [];
     for (let frames = 0; this.#ready.length > 0; ) {
@@ -195,14 +197,17 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Interrupts the file's tasks at their next run, for a file that goes first. */
+  /** Interrupts the file's tasks at their next run, to make way for another file. */
   yieldWorkers(): void {
     if (this.#isYielding || this.#atWork === 0 || this.#failure !== null) return;
     this.#isYielding = true;
     Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
   }
 
-  /** Takes back a part or piece whose task was interrupted. False if its failure has another reason. */
+  /**
+   * Takes back a part or piece whose task was interrupted. Returns false if the task failed for another
+   * reason.
+   */
   takeBack(work: PartToHear | RunPiece, { code }: ServiceError): boolean {
     if (!this.#isYielding || this.#failure !== null || code !== "CANCELLED") return false;
     this.#atWork--;
@@ -221,7 +226,7 @@ export class FileRun {
     this.giveUp(error);
   }
 
-  /** Ends the file as soon as no worker is busy with it; the first reason counts. */
+  /** Gives up the file once no worker is busy with it. Only the first reason counts. */
   giveUp(error: ServiceError): void {
     this.#wait.end();
     this.#failure ??= error;
@@ -269,7 +274,7 @@ export class FileRun {
   #forget(frame: number): void {
     for (; this.#forgottenParts < this.#joinedParts; this.#forgottenParts++) {
       const part = this.#parts.get(this.#forgottenParts)!;
-      // The next part starts from its state.
+      // The next part starts from this part's state.
       const isContinued = this.#options.forgets || this.#nextPart > this.#forgottenParts + 1;
       if (part.endFrame > frame || !isContinued) return;
       this.#parts.delete(this.#forgottenParts);

@@ -6,13 +6,16 @@ import {
 } from "../../core/domain/endpointing/endpointer.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
 
-/** Silence between two pieces of a file; longer than live, because nobody is waiting for the first words. */
+/**
+ * Silence between two pieces of a file; longer than in live sessions, because nobody waits for the first
+ * words.
+ */
 const PAUSE_FRAMES = pauseFramesFor(480);
 /** Frames of a pause that belong to the speech before it. */
 const TAIL_FRAMES = PAUSE_FRAMES / 2;
 /**
- * Letters arrive late, so a piece that starts this close to a cut would begin with letters of the previous
- * one.
+ * Letters are emitted late, so a piece that starts this close to a cut would begin with letters of the
+ * previous piece.
  */
 const LATE_FRAMES = 5;
 
@@ -38,7 +41,7 @@ export class PieceFinder {
     this.#sampleCount = parts.sampleCount;
   }
 
-  /** No later piece starts before this frame. */
+  /** All later pieces start at or after this frame. */
   get earliestFrame(): number {
     return this.#endpointer.earliestNeededFrame;
   }

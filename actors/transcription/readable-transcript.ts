@@ -6,8 +6,8 @@ import type { Redaction } from "../../core/domain/text/redaction/redact.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 
 /**
- * Makes a file's transcript readable, as one text: a number or a sentence may continue after a pause. Masked
- * data is also removed from the words and the text.
+ * Makes a file's transcript readable as one text, because a number or a sentence may continue after a pause.
+ * Masked data is also removed from the words and the text.
  */
 export async function readableTranscript(
   transcript: FileTranscript,
@@ -23,7 +23,7 @@ export async function readableTranscript(
     previous: "none",
     isOver: true,
   });
-  /** The index of each word, and of the end, in the answer's word list. */
+  /** Maps each word, and the end, to its index in the response's list of words. */
   const placeOf = new Int32Array(words.length + 1);
   let [first, place, piece] = [0, 0, 0];
   const segments = transcript.segments.map((segment) => {
@@ -67,7 +67,7 @@ export async function readableTranscript(
   };
 }
 
-/** Returns the word with the lowest confidence, if words have one. */
+/** Returns the word with the lowest confidence, if words have confidences. */
 function leastSure(words: readonly FileWord[]): FileWord {
   return words.reduce((least, word) => ((word.confidence ?? 0) < (least.confidence ?? 0) ? word : least));
 }
@@ -76,7 +76,7 @@ function placed({ spoken: [first, end], ...word }: ReadableWord, placeOf: Int32A
   return { ...word, spoken: [placeOf[first]!, Math.max(placeOf[first]! + 1, placeOf[end]!)] };
 }
 
-/** Returns the parts of redactions in words [start, end), counted from `start`. */
+/** Returns the parts of redactions that lie in words [start, end), counted from `start`. */
 function clipped(redactions: readonly Redaction[], start: number, end: number): readonly Redaction[] {
   return redactions
     .filter((redaction) => redaction.first < end && redaction.end > start)

@@ -3,14 +3,14 @@ import { ServiceError, shuttingDown } from "../../core/domain/errors.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { StopReason } from "../../core/ports/conversations.js";
 
-/** One client's file. The first of transcript, failure and stop counts. */
+/** One client's file. It ends with its transcript, a failure or a stop, whichever is first. */
 export class TranscriptionSession {
   /** Rejects with the work's error, or immediately with `CANCELLED` or `SHUTTING_DOWN` on `stop`. */
   readonly transcript: Promise<TimedTranscript>;
   readonly #abort = new AbortController();
   #isOver = false;
 
-  /** @param transcribe must stop early when its signal aborts */
+  /** @param transcribe must stop early when its signal is aborted */
   constructor(clock: Clock, transcribe: (signal: AbortSignal) => Promise<FileTranscript>) {
     const startedAtMs = clock.nowMs();
     const { signal } = this.#abort;
@@ -26,7 +26,7 @@ export class TranscriptionSession {
     });
   }
 
-  /** May be called twice, and after the end. */
+  /** Stops the transcription; may be called twice, and after it has ended. */
   stop(reason: StopReason): void {
     if (this.#isOver) return;
     this.#abort.abort(

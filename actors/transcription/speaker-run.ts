@@ -4,23 +4,23 @@ import type { SpeakerTask, WavSource } from "../../native/threads/protocol.js";
 import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 
-/** Windows of a task, few enough for tasks of other files to run in between. */
+/** Windows of a task, few enough that tasks of other files run in between. */
 const TASK_WINDOWS = 4;
 
 export interface SpeakerRunOptions {
   readonly source: WavSource;
   readonly shape: WindowShape;
-  /** Null if unknown. */
+  /** Null if the number of speakers is unknown. */
   readonly speakerCount: number | null;
-  /** Tasks in flight. */
+  /** Number of concurrent tasks. */
   readonly width: number;
-  /** Runs a task in turn with those of other files. */
+  /** Runs a task when it is this file's turn. */
   readonly run: <T>(task: SpeakerTask) => Promise<T>;
   /** Called with the finished share, 0 to 1. */
   readonly onProgress: (share: number) => void;
 }
 
-/** Finds the speakers of one file, some windows per task. */
+/** Finds the speakers of one file, a few windows per task. */
 export class SpeakerRun {
   /** Rejects when a task fails, or after `giveUp`, once no worker is busy with it. */
   readonly turns: Promise<readonly SpeakerTurn[]>;
@@ -37,7 +37,7 @@ export class SpeakerRun {
     this.#sampleCount = samplesAt(options.source, options.shape.sampleRateHz);
     this.#count = windowCount(this.#sampleCount, options.shape);
     this.turns = this.#find();
-    // The owner may await it later than it fails.
+    // The promise may reject before its owner awaits it.
     this.turns.catch(() => {});
   }
 
@@ -57,7 +57,7 @@ export class SpeakerRun {
     });
   }
 
-  /** Hears the next windows until all are heard. */
+  /** Processes the next windows until all are done. */
   async #hear(): Promise<void> {
     const { source, run, onProgress } = this.#options;
     while (this.#next < this.#count) {

@@ -2,14 +2,14 @@ import { MOST_CHANNELS } from "../../core/domain/audio/channels.js";
 import type { FileTranscript } from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
 
-/** @throws {ServiceError} `INVALID_REQUEST` */
+/** @throws {ServiceError} `INVALID_REQUEST` for more than `MOST_CHANNELS` */
 export function requireFewChannels(count: number): void {
   if (count <= MOST_CHANNELS) return;
   const rule = `a recording must have at most ${MOST_CHANNELS} channels to be transcribed separately`;
-  throw new ServiceError("INVALID_REQUEST", `${rule}, received ${count}: let them be mixed`);
+  throw new ServiceError("INVALID_REQUEST", `${rule}, received ${count}; use channels=mix`);
 }
 
-/** Joins the transcripts of a recording's channels: turns and masked data of all of them in order of time. */
+/** Joins the transcripts of a recording's channels, with turns and masked data in order of time. */
 export function joinedChannels(transcripts: readonly FileTranscript[]): FileTranscript {
   const [first] = transcripts;
   if (first === undefined) throw new RangeError("cannot join the transcripts of no channels");

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 
 /** A CRC-32, unsigned, little-endian, at the end of every message. */
 const CHECKSUM_BYTES = 4;
-/** Where the CRC starts. From 0, four zero bytes would be a valid message. */
+/** Initial value of the CRC. With 0, four zero bytes would be a valid message. */
 const CRC_START = 0x64_61_75_79;
 
 /** Appends the checksum to a message. */
@@ -13,7 +13,7 @@ export function withChecksum(bytes: Uint8Array): Uint8Array {
   return message;
 }
 
-/** Returns the bytes before the checksum, a view of `message`; null when the message is damaged. */
+/** Returns the bytes before the checksum, as a view of `message`; null if the message is damaged. */
 export function verified(message: Uint8Array): Uint8Array | null {
   const length = message.length - CHECKSUM_BYTES;
   if (length < 0) return null;

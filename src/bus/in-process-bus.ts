@@ -6,7 +6,7 @@ interface Subscription {
   readonly onMessage: (message: BusMessage) => void;
 }
 
-/** The bus of one process, for tests: behaves as between processes, without a network. */
+/** A bus within one process, for tests: behaves like one between processes, without a network. */
 export class InProcessHub {
   readonly #connections = new Set<InProcessBus>();
   readonly #onFault: (error: unknown) => void;
@@ -24,7 +24,7 @@ export class InProcessHub {
     return connection;
   }
 
-  /** Drops every connection and all messages in flight, as a crash of the server. */
+  /** Drops every connection and all messages in flight, as a crash of the server would. */
   interrupt(): void {
     this.#isDown = true;
     this.#queue = [];
@@ -39,7 +39,7 @@ export class InProcessHub {
   /** Delivers a message to all subscribers, in a later turn of the event loop. */
   send(subject: string, bytes: Uint8Array, replyTo: string | undefined): void {
     if (this.#isDown) return;
-    // Inside a larger buffer, as NATS does, so that tests find a view that ignores the offset.
+    // Put it inside a larger buffer, as NATS does, so that tests find code that ignores a view's offset.
     const borrowed = new Uint8Array(bytes.length + 1).subarray(1);
     borrowed.set(bytes);
     this.enqueue(() => {
@@ -49,7 +49,7 @@ export class InProcessHub {
     });
   }
 
-  /** Runs `act` after everything that was sent before. */
+  /** Runs `act` after everything sent so far has been delivered. */
   enqueue(act: () => void): void {
     if (this.#queue.length === 0) setImmediate(() => this.#run());
     this.#queue.push(act);
@@ -63,7 +63,7 @@ export class InProcessHub {
     for (const act of this.#queue.splice(0)) act();
   }
 
-  /** Returns whether there was a subscriber. */
+  /** Delivers a message; returns whether it had a subscriber. */
   #deliver(message: BusMessage): boolean {
     const wanted = [...this.#connections].flatMap((connection) =>
       connection.subscriptionsTo(message.subject),
@@ -79,7 +79,7 @@ export class InProcessHub {
   }
 }
 
-/** One connection to the process's hub. */
+/** One connection to the hub of the process. */
 export class InProcessBus implements Bus {
   readonly #hub: InProcessHub;
   readonly #subscriptions = new Set<Subscription>();

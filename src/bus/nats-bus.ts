@@ -2,7 +2,7 @@ import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node"
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { verified, withChecksum } from "./checksum.js";
 
-/** Files in PEM format; `certFile` and `keyFile` authenticate the client. */
+/** TLS files in PEM format; `certFile` and `keyFile` authenticate the client. */
 export interface BusTls {
   readonly caFile: string | null;
   readonly certFile: string | null;
@@ -10,12 +10,12 @@ export interface BusTls {
 }
 
 export interface NatsBusOptions {
-  /** One cluster: `nats://host:4222`, or `tls://`. */
+  /** Addresses of one cluster, such as `nats://host:4222` or `tls://host:4222`. */
   readonly servers: readonly string[];
   /** Shown in the server's list of connections. */
   readonly name: string;
   readonly tls: BusTls | null;
-  /** Connection timeout; 20 s when absent. */
+  /** Connection timeout in milliseconds; 20 s by default. */
   readonly connectWithinMs?: number;
   readonly observer: BusObserver;
 }
@@ -24,9 +24,9 @@ export interface NatsBusOptions {
 export interface BusObserver {
   disconnected(): void;
   reconnected(): void;
-  /** A subscriber threw, or the server reported an error. */
+  /** Called when a subscriber threw, or the server reported an error. */
   fault(error: unknown): void;
-  /** A damaged message was dropped. */
+  /** Called when a damaged message was dropped. */
   damaged(): void;
 }
 
@@ -36,11 +36,11 @@ const PING_EVERY_MS = 2_000;
 const MOST_PINGS_OUT = 2;
 const CONNECT_WITHIN_MS = 20_000;
 const DRAIN_WITHIN_MS = 1_000;
-/** Status of an empty message that reports no subscriber. */
+/** Status of the empty message with which the server reports that there is no subscriber. */
 const NO_RESPONDERS = 503;
 const NO_BYTES = new Uint8Array();
 
-/** Connects to NATS. @throws when no server accepts the connection */
+/** Connects to NATS. @throws if no server accepts the connection */
 export async function connectNats(options: NatsBusOptions): Promise<Bus> {
   const { servers, name, tls, connectWithinMs = CONNECT_WITHIN_MS, observer } = options;
   const connection = await connect({
@@ -70,7 +70,7 @@ class NatsBus implements Bus {
   }
 
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
-    // Actors that are being stopped may still publish.
+    // Actors that are stopping may still publish.
     if (this.#connection.isClosed() || this.#connection.isDraining()) return;
     this.#connection.publish(
       subject,
@@ -82,7 +82,7 @@ class NatsBus implements Bus {
   subscribe(subject: string, onMessage: (message: BusMessage) => void): () => void {
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, message) => {
-        // A throw in a callback ends the client's reader, and with it the connection.
+        // An exception in a callback would end the client's reader, and with it the connection.
         try {
           if (error !== null) throw error;
           const isUndelivered = reportsNoResponders(message);
@@ -119,7 +119,7 @@ class NatsBus implements Bus {
     const deadline = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, DRAIN_WITHIN_MS);
     });
-    // Without a connection the client would wait for one forever.
+    // Without a connection, the client would wait for one forever.
     await Promise.race([this.#connection.drain(), deadline]).catch(() => undefined);
     clearTimeout(timer);
     await this.#connection.close().catch(() => undefined);
@@ -142,7 +142,7 @@ function reportsNoResponders(message: Msg): boolean {
   try {
     return message.headers?.code === NO_RESPONDERS;
   } catch {
-    // Malformed headers are never from the server.
+    // The server never sends malformed headers.
     return false;
   }
 }

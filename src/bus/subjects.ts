@@ -1,4 +1,4 @@
-/** Whether a subject matches a pattern: `*` is any token, a final `>` one token or more. */
+/** Returns whether a subject matches a pattern: `*` is any one token, a final `>` one or more tokens. */
 export function matches(pattern: string, subject: string): boolean {
   const wanted = pattern.split(".");
   const tokens = subject.split(".");

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { UsageError } from "./command.js";
 import { ResultFile } from "./result-file.js";
 
-/** File extensions of audio and video, in lower case, that the service accepts if ffmpeg is installed. */
+/** File extensions of audio and video, in lower case, that the service accepts when ffmpeg is installed. */
 export const AUDIO_EXTENSIONS: readonly string[] = [
   ...[".wav", ".mp3", ".m4a", ".aac", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".webm", ".weba", ".wma"],
   ...[".aif", ".aiff", ".aifc", ".caf", ".amr", ".au", ".snd", ".mka", ".mkv", ".mov", ".3gp", ".m4b"],
@@ -12,7 +12,7 @@ export const AUDIO_EXTENSIONS: readonly string[] = [
 export const RAW_EXTENSIONS: readonly string[] = [".pcm", ".raw"];
 
 /**
- * Opens the destination of a WAV.
+ * Opens the destination of a WAV file.
  *
  * @throws {UsageError} if the extension belongs to another audio format
  * @throws {CommandError} if the file cannot be written

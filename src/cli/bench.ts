@@ -32,7 +32,7 @@ export const benchCommand: Command = {
   usage: "bench [URL]",
   summary: "Measure the latency and capacity of a speech service",
   description:
-    "Load a service as its users do, on a schedule that does not wait for responses, and report delays with intervals. URL may also be a saved result, to compare or to draw again.",
+    "Load a service as its users do, on a schedule that does not wait for responses, and report delays with confidence intervals. URL may also be a saved result, to compare it or draw it again.",
   options: {
     ...SERVICE_OPTIONS,
     ...QUIET_OPTION,
@@ -59,7 +59,7 @@ export const benchCommand: Command = {
     ["--rate R", "Requests per second of the other scenarios (default: 1; requests: 10)"],
     ["--minutes M", `Duration of each load (default: ${DEFAULT_MINUTES})`],
     ["--ramp", "Double the load up to that number, and find the knee"],
-    ["--even", "Send requests at even distances (default: a Poisson process)"],
+    ["--even", "Send requests at even intervals (default: a Poisson process)"],
     ["--budget CREDITS", "Spend no more than this"],
     ["--clips FOLDER", "Your recordings: a.wav, and its text in a.txt"],
     ["--language kk|ru", "Only the included clips of this language"],
@@ -70,7 +70,7 @@ export const benchCommand: Command = {
     ["--compare FILE.json", "Compare with a saved result"],
     ["--json", "Print the result as JSON"],
   ],
-  note: "The load is paid for like any other; Ctrl-C ends it and keeps what was measured.",
+  note: "The requests are charged like any others. Ctrl-C ends the run and keeps its results.",
   examples: [
     "bench http://127.0.0.1:8080 --sessions 32 -o before",
     "bench --sessions 32 --compare before.json -o after",
@@ -106,7 +106,7 @@ async function bench(input: CommandInput): Promise<void> {
 async function measured(input: CommandInput, plan: BenchPlan, signal: AbortSignal): Promise<BenchResult> {
   const estimate = estimatedCredits(plan);
   const limit = plan.budget === null ? "" : `, at most ${plan.budget}`;
-  printRemark(input, `${plan.scenario} by the wire of ${plan.wire}: about ${estimate} credits${limit}`);
+  printRemark(input, `${plan.scenario} over the ${plan.wire} protocol: about ${estimate} credits${limit}`);
   const progress = emptyProgress();
   return await withProgress(
     input,
@@ -138,7 +138,7 @@ async function report(
   try {
     differences = baseline === null ? [] : compared(baseline, result);
   } catch (error) {
-    // Writing the measured result matters more than the comparison.
+    // The measured result must be written even if the comparison fails.
     printNote(`dauys: ${error instanceof Error ? error.message : String(error)}`);
     differences = [];
   }
@@ -154,7 +154,7 @@ interface Outputs {
   abandon(): Promise<void>;
 }
 
-/** Opens both files before anything is spent. */
+/** Opens both files before any credits are spent. */
 async function outputsOf(name: string | null): Promise<Outputs> {
   if (name === null) return { names: [], write: async () => {}, abandon: async () => {} };
   const base = name.replace(/\.(?:json|html)$/, "");
@@ -189,7 +189,7 @@ async function planOf(input: CommandInput, given: string | null): Promise<BenchP
   if (language !== null) choice(language, "language", ["kk", "ru"]);
   const budget = options.text("budget");
   return {
-    // Addresses of OpenAI's SDKs end with the version.
+    // Base URLs of OpenAI's SDKs end with the version.
     url: url.replace(/\/v1\/?$/, ""),
     ...{ key, scenario, wire, load: loadOf(input, scenario) },
     clips: folder === null ? await includedClips(language) : await clipsOf(folder),

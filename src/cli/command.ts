@@ -11,23 +11,23 @@ export interface CommandInput {
   readonly environment: Environment;
 }
 
-/** A row of a help table: what to type, and what it does. */
+/** A row of a help table: what to type, and what that does. */
 export type HelpRow = readonly [term: string, text: string];
 
 /** One command of the command line. Results go to standard output, everything else to standard error. */
 export interface Command {
-  /** Without `dauys`: "speak TEXT -o FILE". */
+  /** Usage without `dauys`, such as "speak TEXT -o FILE". */
   readonly usage: string;
   /** The command's line in `dauys help`: an imperative verb first, at most 70 characters. */
   readonly summary: string;
   /** One or two sentences for `--help`. */
   readonly description: string;
-  /** Values of the first argument, for commands with several actions. */
+  /** Values of the first argument, if the command has several actions. */
   readonly actions?: readonly HelpRow[];
   readonly options: NonNullable<ParseArgsConfig["options"]>;
-  /** One row for each option, except for those that `help.ts` explains for all commands. */
+  /** One row per option, except for options that `help.ts` explains for all commands. */
   readonly optionHelp: readonly HelpRow[];
-  /** One more line for `--help`. */
+  /** An additional line for `--help`. */
   readonly note?: string;
   /** Command lines to copy, without `dauys`. */
   readonly examples: readonly string[];
@@ -60,7 +60,7 @@ export class Options {
     return this.#values[name] === true;
   }
 
-  /** Reads a number of any size: the service checks the range. */
+  /** Reads a number without checking its range, which the service does. */
   number(name: string): number | null {
     const text = this.text(name);
     if (text === null) return null;
@@ -70,7 +70,7 @@ export class Options {
   }
 }
 
-/** @throws {UsageError} if there are arguments */
+/** @throws {UsageError} if there are any arguments */
 export function requireNoArguments({ positionals: [argument] }: CommandInput, command: string): void {
   if (argument !== undefined) throw new UsageError(`${command} accepts no arguments, received "${argument}"`);
 }
@@ -101,12 +101,12 @@ export function unknownAction(given: string | undefined, actions: readonly strin
   return new UsageError(`unknown action "${withoutKey(given)}"${advice}`);
 }
 
-/** Hides an API key that was typed in the wrong place. */
+/** Hides an API key that was typed where a name belongs. */
 export function withoutKey(text: string): string {
   return text.replace(/sk-svc-.*/s, "sk-svc-...");
 }
 
-/** Prints a result: as JSON with `--json`, otherwise as text, with remarks on standard error. */
+/** Prints a result as JSON with `--json`, otherwise as text; remarks go to standard error. */
 export function printResult(input: CommandInput, json: object, text: string, ...remarks: string[]): void {
   const isJson = input.options.isSet("json");
   printLine(isJson ? JSON.stringify(json) : text);
@@ -117,12 +117,14 @@ export function printLine(text: string): void {
   printText(`${text}\n`);
 }
 
-/** Prints a result that ends with its own line break. */
+/** Prints a result that already ends with a line break. */
 export function printText(text: string): void {
   aboveStatus(() => process.stdout.write(text));
 }
 
-/** Prints a line to standard error, with question marks for control characters, which file names may have. */
+/**
+ * Prints a line to standard error. Control characters, which file names may contain, become question marks.
+ */
 export function printNote(text: string): void {
   aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
 }

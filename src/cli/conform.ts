@@ -26,7 +26,7 @@ export const conformCommand: Command = {
   usage: "conform [URL]",
   summary: "Show whether a server follows the live and speech protocols",
   description:
-    "Run the documented requirements of `/v1/stream` and `/v1/tts/stream` against any server, and report each one that it breaks.",
+    "Run the documented requirements of `/v1/stream` and `/v1/tts/stream` against any server, and report each one that the server breaks.",
   options: {
     ...SERVICE_OPTIONS,
     ...STREAM_URL_OPTION,
@@ -37,11 +37,11 @@ export const conformCommand: Command = {
   },
   optionHelp: [
     ["--filter TEXT", "Only cases whose number, section or requirement contains TEXT"],
-    ["--all", "Also cases that wait a minute or cost about 720 credits"],
+    ["--all", "Also run cases that wait a minute or cost about 720 credits"],
     ["--list", "Print the cases without running them"],
     ["--json", "Print a report as JSON"],
   ],
-  note: "Exits with 1 if a case fails. The key's organization is charged; the first line says how much at most.",
+  note: "Exits with 1 if a case fails. The key's organization is charged; the first line shows the maximum.",
   examples: ["conform https://speech.example.org", "conform --filter live --json"],
   run: conform,
 };
@@ -84,13 +84,13 @@ async function conform(input: CommandInput): Promise<void> {
   if (failures > 0) throw new CommandError(`${failures} of ${results.length} cases failed`);
 }
 
-/** Other servers may have no balance. */
+/** Returns null for a server that has no balance. */
 function unlessUnreachable(error: unknown): null {
   if (error instanceof ConnectionError) throw error;
   return null;
 }
 
-/** The address may also be the argument. */
+/** Uses the address from the argument, if it is given there. */
 function withUrl(input: CommandInput): CommandInput {
   if (input.positionals.length === 0) return input;
   const url = onlyArgument(input, "URL");

@@ -13,13 +13,13 @@ import { CommandError, type CommandInput, printNote, printResult } from "./comma
 import { foldersOf } from "./model-folders.js";
 import { aligned } from "./table.js";
 
-/** Providers compile kernels in their first runs; for large graphs, software renderers need minutes. */
+/** Providers compile kernels during their first runs; with large graphs, software renderers need minutes. */
 const WITHIN_MS = 120_000;
 
 interface EngineFigures {
   readonly engine: EngineWork["engine"];
   readonly model: string;
-  /** Null if it was not measured, or not completely. */
+  /** Null if nothing was measured, or not everything. */
   readonly worth: EngineWorth | null;
   /** Why the measurement is incomplete; null if it is complete or was not requested. */
   readonly unmeasured: string | null;
@@ -28,7 +28,7 @@ interface EngineFigures {
 export interface ProviderReport {
   readonly provider: Provider;
   readonly works: boolean;
-  /** Why it does not work; null if it does. */
+  /** Why the provider does not work; null if it works. */
   readonly reason: string | null;
   readonly missing: readonly FoundLibrary[];
   readonly engines: readonly EngineFigures[];
@@ -37,8 +37,8 @@ export interface ProviderReport {
 /**
  * Tests every provider and prints the report.
  *
- * @param measuredMs time for each engine on each provider; null for one small run
- * @throws {CommandError} if a provider of EXECUTION_PROVIDERS (the CPU if unset) does not work
+ * @param measuredMs time for each engine on each provider; null for a single short run
+ * @throws {CommandError} if a provider listed in EXECUTION_PROVIDERS (by default the CPU) does not work
  */
 export async function examine(input: CommandInput, measuredMs: number | null): Promise<void> {
   const { options, environment } = input;
@@ -75,7 +75,7 @@ async function reportOn(
   let reason: string | null = null;
   for (const model of packages) {
     for (const work of engineWork(model)) {
-      // If a provider cannot load one engine, it counts as failed for all.
+      // A provider that cannot load one engine counts as failed for all of them.
       if (reason !== null) break;
       const trial = await tryWork(provider, model, work, measuredMs);
       works ||= trial.shapes.length > 0;

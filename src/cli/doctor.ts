@@ -1,7 +1,7 @@
 import { type Command, type CommandInput, requireNoArguments, UsageError } from "./command.js";
 import { operatorModules } from "./operator-store.js";
 
-/** For each engine on each provider. */
+/** Seconds to measure each engine on each provider. */
 const MEASURED_SECONDS = 5;
 const MOST_SECONDS = 60;
 

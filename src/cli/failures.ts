@@ -1,4 +1,4 @@
-/** System error codes in the words of a user who typed a path. */
+/** Explains system error codes to a user who typed a path. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "device error",
 };
 
-/** Stops at circular causes. */
+/** Limits the length of a chain of causes, which may be circular. */
 const LONGEST_CHAIN = 16;
 
 /** Returns whether an error, or anything that caused it, has one of these system codes. */
@@ -31,12 +31,12 @@ export function isCausedBy(error: unknown, codes: readonly string[], depth = 0):
     readonly errors?: unknown;
   };
   if (typeof code === "string" && codes.includes(code)) return true;
-  // A host with several addresses fails with one error for each.
+  // Connecting to a host with several addresses fails with one error per address.
   const each = Array.isArray(errors) ? errors : [];
   return [cause, ...each].some((below) => isCausedBy(below, codes, depth + 1));
 }
 
-/** Returns why a file cannot be used, without the system's own wording. */
+/** Returns why a file cannot be used, in our own wording instead of the system's. */
 export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   const reason = code === undefined ? undefined : REASONS[code];

@@ -11,7 +11,7 @@ type Section = readonly [title: string, rows: readonly HelpRow[]];
 
 interface Topic {
   readonly summary: string;
-  /** Options that commands share; a command's own page only points to the topic. */
+  /** Options that commands share. A command's own page only points to this topic. */
   readonly options: readonly string[];
   readonly sections: readonly Section[];
 }
@@ -124,7 +124,7 @@ export function topicHelp(name: string): string {
   return page([], TOPICS[name]!.sections, []);
 }
 
-/** Points to the topics of the options that the command's own table leaves out. */
+/** Points to the topics that explain options missing from the command's own table. */
 function sharedOptions({ options, optionHelp }: Command): string {
   const isOwn = (option: string) => optionHelp.some(([term]) => optionOf(term) === option);
   const pointers = Object.entries(TOPICS).flatMap(([name, topic]) => {
@@ -140,17 +140,17 @@ export function optionOf(term: string): string | undefined {
   return /--([a-z\d-]+)/.exec(term)?.[1];
 }
 
-/** As many words as fit into a line of a paragraph that is longer. */
+/** Matches as many words as fit into a line, if the paragraph is longer than that. */
 const TOO_LONG = new RegExp(`(?=.{${COLUMNS + 1}})(.{1,${COLUMNS}}) `, "g");
 
-/** Breaks a paragraph into lines, but not inside backticks. */
+/** Breaks a paragraph into lines, but never inside backticks. */
 function wrapped(text: string): string {
   const unbroken = text.replace(/`[^`]*`/g, (code) => code.replaceAll(" ", "\u00a0"));
   const lines = unbroken.replace(TOO_LONG, "$1\n");
   return lines.replaceAll("\u00a0", " ");
 }
 
-/** Joins paragraphs and tables; all tables of a page share the width of their first column. */
+/** Joins paragraphs and tables. All tables of a page have the same width of the first column. */
 function page(head: readonly string[], sections: readonly Section[], foot: readonly string[]): string {
   const filled = sections.filter(([, rows]) => rows.length > 0);
   const lines = aligned(filled.flatMap(([, rows]) => indented(rows)));
@@ -160,7 +160,7 @@ function page(head: readonly string[], sections: readonly Section[], foot: reado
   return [...head, ...tables, ...foot].join("\n\n");
 }
 
-/** Aligns long options without a short form with those that have one. */
+/** Aligns long options that have no short form with those that do. */
 function indented(rows: readonly HelpRow[]): readonly HelpRow[] {
   if (!rows.some(([term]) => /^-\w,/.test(term))) return rows;
   return rows.map(([term, text]) => [term.startsWith("--") ? `    ${term}` : term, text]);

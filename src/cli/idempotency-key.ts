@@ -5,8 +5,8 @@ import type { DauysClient } from "../client/node.js";
 import type { ReadingChoice } from "./service-client.js";
 
 /**
- * Options that change a transcript, and so belong to its idempotency key. Times are always requested, for
- * free: text, subtitles and JSON of a recording then share one request and one charge.
+ * Options that change a transcript and therefore belong to its idempotency key. Word times are free and
+ * always requested, so that text, subtitles and JSON of a recording share one request and one charge.
  */
 export interface TranscriptOptions extends ReadingChoice {
   readonly timestamps: true;
@@ -16,21 +16,21 @@ export interface TranscriptOptions extends ReadingChoice {
   readonly speakers?: number | undefined;
   /** Undefined for the service's default. */
   readonly model: string | undefined;
-  /** Undefined for mixed channels. */
+  /** Undefined to mix all channels. */
   readonly channels: "split" | undefined;
 }
 
 export interface KeyedOptions extends TranscriptOptions {
-  /** The service's default model; null if the request specifies a model, or the service does not answer. */
+  /** The service's default model; null if the request specifies a model, or the service did not answer. */
   readonly defaultModel: string | null;
 }
 
-/** A running service answers immediately; if it does not, the next request reports the failure. */
+/** A running service answers immediately. If it does not, the next request reports the failure. */
 const ANSWER_WITHIN_MS = 10_000;
 
 /**
- * Adds the service's default model if no model is specified: after the operator has changed the default, a
- * repeated request must not get the old model's transcript.
+ * Adds the service's default model if none is specified. If the operator then changes the default, a repeated
+ * request does not get the old model's transcript.
  */
 export async function keyedOptions(
   client: DauysClient,
@@ -49,11 +49,11 @@ export async function keyedOptions(
 }
 
 /**
- * Returns an idempotency key that depends only on a recording's bytes and the options. A result that was
- * charged and lost (closed terminal, full disk) is then free when it is requested again within 24 hours.
+ * Returns an idempotency key that depends only on the recording's bytes and the options. If a charged result
+ * is lost (closed terminal, full disk), requesting it again within 24 hours is free.
  *
- * @param source bytes, or the path of a file
- * @returns undefined for files that can be read only once, such as pipes, and for unreadable files
+ * @param source the bytes, or the path of a file
+ * @returns undefined for unreadable files, and for files that can be read only once, such as pipes
  */
 export async function contentKey(
   source: Uint8Array | string,

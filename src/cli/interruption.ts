@@ -3,7 +3,7 @@ import { CommandError } from "./command.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Ctrl-C or another terminating signal: exit code 128 plus its number. */
+/** Thrown after Ctrl-C or another terminating signal; the exit code is 128 plus the signal's number. */
 export class Interrupted extends CommandError {
   override readonly name = "Interrupted";
   readonly exitCode: number;
@@ -19,7 +19,7 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** Runs `work` with a signal that aborts on the first Ctrl-C or SIGTERM; a second one ends the process. */
+/** Runs `work` with a signal that the first Ctrl-C or SIGTERM aborts. A second one ends the process. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const control = new AbortController();
   const unlisten = () => {

@@ -4,13 +4,13 @@ import { CommandError } from "./command.js";
 import type { KeyedOptions } from "./idempotency-key.js";
 import type { CallProgress } from "./progress.js";
 
-/** Jobs that are waited for at the same time; their uploads are limited separately. */
+/** Most jobs to wait for at the same time. Their uploads have a separate limit. */
 export const MOST_JOBS = 200;
-/** A pause for each waiting job, so that many of them do not flood the service with requests. */
+/** Pause for each waiting job, so that many jobs do not flood the service with requests. */
 const POLL_MS_PER_JOB = 50;
 const LEAST_POLL_MS = 2_000;
 
-/** Lets a limited number of uploads run, in the order of their requests. */
+/** Lets a limited number of uploads run at a time, in the order of their requests. */
 export class UploadGate {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -41,13 +41,13 @@ export interface JobCall {
   readonly signal: AbortSignal;
   readonly progress: CallProgress;
   readonly uploads: UploadGate;
-  /** Jobs that are waited for now. */
+  /** Number of jobs that are being waited for. */
   readonly waiting: number;
 }
 
 /**
- * Transcribes a recording by a job. An earlier command's job for the same bytes and options is continued
- * without another upload.
+ * Transcribes a recording by a job. If an earlier command created a job for the same bytes and options, waits
+ * for that one without another upload.
  *
  * @throws {CommandError} if the job failed or was cancelled
  */
@@ -78,7 +78,7 @@ async function submitted(client: DauysClient, call: JobCall): Promise<Job> {
   });
 }
 
-/** Finds the job of an earlier command; one that ended without a result is removed, and its key is free. */
+/** Finds the job of an earlier command. Deletes a failed or cancelled job, which frees its key. */
 async function earlierJob(
   client: DauysClient,
   { idempotencyKey, maxRetries, signal }: JobCall,

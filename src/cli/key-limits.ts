@@ -11,7 +11,7 @@ import { type Options, UsageError, wholeNumber } from "./command.js";
 const SECONDS_OF = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const NONE = "none";
 
-/** Reads the limits that the options of a command give; `none` removes a limit. @throws {UsageError} */
+/** Reads limits from the options of a command; `none` removes a limit. @throws {UsageError} */
 export function keyLimits(options: Options, now = new Date()): Partial<KeyLimits> {
   const given = (name: string) => options.text(name)?.trim();
   const [credits, endpoints, expires] = [given("monthly-credits"), given("endpoints"), given("expires")];
@@ -22,7 +22,7 @@ export function keyLimits(options: Options, now = new Date()): Partial<KeyLimits
   };
 }
 
-/** Reads how long an earlier secret stays valid, in seconds. @throws {UsageError} */
+/** Reads how many seconds the previous secret stays valid. @throws {UsageError} */
 export function overlapSeconds(text: string): number {
   const seconds = readDuration(text);
   if (seconds !== null && seconds <= LONGEST_OVERLAP_S) return seconds;
@@ -37,10 +37,10 @@ function readEndpoints(text: string): KeyLimits["endpoints"] {
   const names = text.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !isKeyEndpoint(name));
   if (unknown === undefined) return orderedEndpoints(names.filter(isKeyEndpoint));
-  throw new UsageError(`--endpoints must be of ${KEY_ENDPOINTS.join(", ")}, received "${unknown}"`);
+  throw new UsageError(`--endpoints must list some of ${KEY_ENDPOINTS.join(", ")}, received "${unknown}"`);
 }
 
-/** A date, which is midnight in UTC, a moment, or a duration from now. */
+/** Reads a date (midnight UTC), a time, or a duration from now. */
 function readExpiry(text: string, now: Date): Date {
   const seconds = readDuration(text);
   const isMoment = /^\d{4}-\d\d-\d\d(T.*)?$/.test(text);

@@ -19,10 +19,10 @@ export const keysCommand: Command = {
   summary: "Create, list, limit, rotate and revoke API keys",
   description: "Create, list, limit, rotate and revoke API keys.",
   actions: [
-    ["create", "Create a key and print it, once"],
+    ["create", "Create a key and print it; it is shown only once"],
     ["list", "List keys, their limits and what they used this month"],
     ["limit KEY_ID", "Change a key's cap, endpoints or expiry; `none` removes a limit"],
-    ["rotate KEY_ID", "Replace a key's secret and print the new one, once"],
+    ["rotate KEY_ID", "Replace a key's secret and print the new one, only once"],
     ["revoke KEY_ID", "Revoke a key; running services reject it within 30 s"],
   ],
   options: {
@@ -38,7 +38,7 @@ export const keysCommand: Command = {
     ["--org ORG", "create: the key's organization (default: the only one); list: its keys"],
     ["--name NAME", "create: what the key is for"],
     ["--monthly-credits N", "create, limit: most credits in a calendar month, UTC"],
-    ["--endpoints LIST", `create, limit: only these, of ${KEY_ENDPOINTS.join(", ")}`],
+    ["--endpoints LIST", `create, limit: allow only these, from ${KEY_ENDPOINTS.join(", ")}`],
     ["--expires WHEN", "create, limit: a date, a time or a duration, such as 90d"],
     ["--overlap TIME", "rotate: how long the old secret works, up to 30d (default: 24h)"],
   ],
@@ -73,7 +73,7 @@ async function create(store: Store, input: CommandInput): Promise<void> {
   const organizationId = await organizationFor(store, input.options.text("org"));
   const name = input.options.text("name") ?? "key";
   const { rawKey, ...key } = await store.apiKeys.create({ organizationId, name, limits });
-  const remark = `created ${key.id} for ${organizationId}; save the key now, it is not shown again`;
+  const remark = `created ${key.id} for ${organizationId}; save the key now, it will not be shown again`;
   printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
 }
 
@@ -125,8 +125,9 @@ async function rotate(store: Store, id: string, input: CommandInput): Promise<vo
   const rotated = await store.apiKeys.rotate(id, overlapSeconds(input.options.text("overlap") ?? "24h"));
   if (rotated === null) throw noSuchKey(id);
   const { rawKey, ...key } = rotated;
-  const until = key.previousUntil === null ? "ended" : `works until ${key.previousUntil.toISOString()}`;
-  const remark = `rotated ${id}: the old secret ${until}; save the new key now, it is not shown again`;
+  const until =
+    key.previousUntil === null ? "no longer works" : `works until ${key.previousUntil.toISOString()}`;
+  const remark = `rotated ${id}: the old secret ${until}; save the new key now, it will not be shown again`;
   printResult(input, { ...toJson(key), key: rawKey }, rawKey, remark);
 }
 

@@ -54,7 +54,7 @@ export const listenCommand: Command = {
     ["--words", "With --json: add the times of each word"],
     ["--json", "Print every message as a line of JSON"],
   ],
-  note: "Each line is a sentence; its mark is written when the next words tell it. With --plain, each line is an utterance.",
+  note: "Each line is a sentence, whose final punctuation appears once the next words decide it. With --plain, each line is an utterance.",
   examples: [
     "listen talk.wav",
     "listen - < talk.pcm",
@@ -66,7 +66,7 @@ export const listenCommand: Command = {
 
 async function listen(input: CommandInput): Promise<void> {
   const reading = readingChoice(input);
-  // Open the audio first, so that a missing file opens no session.
+  // Open the audio first, so that a missing file does not open a session.
   const source = onlyArgument(input, "FILE", '; use "-" to read standard input');
   const channelCount = channelsOf(input);
   const audio = await openLiveAudio(source, channelCount ?? 1);
@@ -86,14 +86,14 @@ async function listen(input: CommandInput): Promise<void> {
     },
   });
   const results = readAll(live, output);
-  // The await below reports failures, after the recording is sent.
+  // Failures are reported by the await below, after the recording has been sent.
   results.catch(() => {});
   const interrupted = new AbortController();
   const stop = () => interrupted.abort();
-  // The first Ctrl-C ends the recording, and the last results still arrive; the second ends the process.
+  // The first Ctrl-C ends the recording, and the last results still arrive. A second one ends the process.
   process.once("SIGINT", stop);
   try {
-    // Real time starts when the session is ready.
+    // The real-time clock starts when the session is ready.
     await Promise.race([isReady, results]);
     await Promise.race([send(live, atRealTime(audio, channelCount), interrupted.signal), results]);
     await results;
@@ -103,14 +103,14 @@ async function listen(input: CommandInput): Promise<void> {
     throw error;
   } finally {
     process.off("SIGINT", stop);
-    // A failed source leaves the session open.
+    // Without this, a failed source would leave the session open.
     session.abort();
     // An open standard input would keep the process alive.
     process.stdin.destroy();
   }
 }
 
-/** @throws {UsageError} for another number */
+/** @throws {UsageError} if the number is not allowed */
 function channelsOf({ options }: CommandInput): number | undefined {
   const text = options.text("channels");
   return text === null ? undefined : wholeNumber("--channels", text, MOST_CHANNELS);
@@ -162,7 +162,7 @@ async function send(
   live.close().catch(() => {});
 }
 
-/** A failed source would leave the session open. */
+/** Prints the results of a session. */
 interface Output {
   status(status: LiveStatus): void;
   result(result: LiveResult): void;

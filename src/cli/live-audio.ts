@@ -11,14 +11,14 @@ import { reasonOf } from "./failures.js";
 import { requirePipedInput } from "./standard-streams.js";
 
 const CHUNK_MS = 100;
-/** Of one channel. */
+/** Bytes of a chunk of one channel. */
 const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
 
 /**
- * Reads 16-bit PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format. One
- * channel is a mix of all; more are interleaved.
+ * Reads 16-bit PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format. With one
+ * channel, mixes all channels of the file; several are interleaved.
  *
- * @param source a file, or "-" for standard input, whose format is detected when the first bytes arrive
+ * @param source a file, or "-" for standard input, whose format is detected from its first bytes
  * @throws {CommandError} if a file cannot be read or has another format
  */
 export async function openLiveAudio(source: string, channelCount = 1): Promise<AsyncIterable<Buffer>> {
@@ -54,7 +54,7 @@ function isWav(head: Buffer): boolean {
   return head.subarray(0, 4).toString("latin1") === "RIFF";
 }
 
-/** Yields chunks of 100 ms, none earlier than real time; slower sources set their own pace. */
+/** Yields chunks of 100 ms, none earlier than in real time. Slower sources set their own pace. */
 export async function* atRealTime(audio: AsyncIterable<Buffer>, channelCount = 1): AsyncGenerator<Buffer> {
   const chunkBytes = CHUNK_BYTES * channelCount;
   const startedAtMs = performance.now();
@@ -78,7 +78,7 @@ async function* fromWav(
   bytes: AsyncIterator<Buffer>,
   channelCount: number,
 ): AsyncGenerator<Buffer> {
-  // Each reader reads one channel, or the mix of all.
+  // Each reader reads one channel, or the mix of all of them.
   const readers = Array.from(
     { length: channelCount },
     (_, channel) => new WavSampleReader(undefined, channelCount === 1 ? undefined : channel),
@@ -88,7 +88,7 @@ async function* fromWav(
     const [first, ...others] = readers;
     const samples = [first!.push(part)];
     const { header } = first!;
-    // Other readers would look for channels that do not exist.
+    // Readers would look for channels that do not exist.
     if (header !== null && channelCount > 1 && header.channels !== channelCount)
       throw new CommandError(`the WAV must have ${channelCount} channels, received ${header.channels}`);
     samples.push(...others.map((reader) => reader.push(part)));

@@ -3,10 +3,10 @@ import { additionOf, type SentencePart } from "../client/live-sentences.js";
 import type { LiveResult } from "../client/types.js";
 
 const DEFAULT_COLUMNS = 80;
-/** A partial with less room than this goes to the next row. */
+/** A partial that has fewer columns than this is printed on the next row. */
 const LEAST_ROOM = 24;
 
-/** The methods of standard output that are used. */
+/** The methods of standard output that this file uses. */
 export interface TextOutput {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -14,18 +14,18 @@ export interface TextOutput {
 }
 
 /**
- * Prints the text of a live session, one sentence per line. Text is only appended: if its sentence may
- * continue, a final leaves its line open, and the next final or the end of the session writes the mark. A
- * terminal also shows partials after it; the next result erases them.
+ * Prints the text of a live session, one sentence per line. Text is only ever appended. If a sentence may
+ * continue after a final, its line stays open, and the next final or the end of the session adds the
+ * punctuation. Terminals also show partials after the text, which the next result erases.
  */
 export class LiveText {
   readonly #output: TextOutput;
-  /** The last text, which is that of the open line if there is one. */
+  /** The last text printed: that of the open line, if there is one. */
   #text = "";
   #isOpen = false;
-  /** Characters of the open line since the start of its first row. */
+  /** Number of characters of the open line since the start of its first row. */
   #written = 0;
-  /** Erases the partial, and moves the cursor back to the end of the open line. */
+  /** Sequence that erases the partial and moves the cursor back to the end of the open line. */
   #erase = "";
 
   constructor(output: TextOutput) {
@@ -49,8 +49,8 @@ export class LiveText {
   }
 
   /**
-   * Prints the final of one of several speakers as a separate line, and shows partials as those of one.
-   * Their sentences alternate, so no line stays open for the mark that a later final may bring.
+   * Prints the final of one of several speakers as a separate line, and shows partials as for a single
+   * speaker. Sentences of different speakers alternate, so no line stays open for later punctuation.
    */
   turn(
     speaker: string,
@@ -76,7 +76,7 @@ export class LiveText {
     this.#erase = isBelow ? `\r\x1b[K\x1b[A${home}` : `${home}\x1b[K`;
   }
 
-  /** Calls `write`, which prints lines to the same terminal, below the text so far. */
+  /** Runs `write`, which prints lines to the same terminal, and puts them below the text so far. */
   above(write: () => void): void {
     if (this.#output.isTTY === true) {
       this.#write(this.#isOpen ? "\n" : "");
@@ -85,7 +85,7 @@ export class LiveText {
     write();
   }
 
-  /** Ends the text. @param mark of the last sentence, if it is open */
+  /** Ends the text. @param mark closing punctuation of the last sentence, if its line is open */
   end(mark: string): void {
     this.#write(this.#isOpen ? `${mark}\n` : "");
     this.#isOpen = false;

@@ -62,9 +62,9 @@ const FAILED = 1;
 const WRONG_USAGE = 2;
 
 /**
- * Runs one command line, given without the program's name.
+ * Runs one command line, without the program's name.
  *
- * @returns the exit code: 0 success, 1 failure, 2 invalid command line, 128 and more for a signal
+ * @returns the exit code: 0 for success, 1 for failure, 2 for an invalid command line, above 128 for a signal
  */
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
   guardStandardStreams();
@@ -103,7 +103,7 @@ function help(name: string | undefined): number {
 }
 
 function commandOf(name: string | undefined): Command | null {
-  // Own properties only: "constructor" is not a command.
+  // Only own properties count: "constructor" is not a command.
   return name !== undefined && Object.hasOwn(BY_NAME, name) ? BY_NAME[name]! : null;
 }
 
@@ -113,7 +113,9 @@ function unknownCommand(name: string, topics: readonly string[] = []): string {
   return `dauys: unknown command "${withoutKey(name)}"${advice}`;
 }
 
-/** Looks for `--help` before `--`, even next to invalid options. `parseArgs` would find `-h` in `-5 hours`. */
+/**
+ * Looks for `--help` before `--`, even next to invalid options. (`parseArgs` would find `-h` in `-5 hours`.)
+ */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
@@ -133,7 +135,7 @@ function parse(command: Command, args: readonly string[], environment: Environme
   }
 }
 
-/** Rewrites an error of `parseArgs` in the style of the other errors. */
+/** Rewords an error of `parseArgs` in the style of the other errors. */
 function explained(error: unknown, { options }: Command): string {
   const message = error instanceof Error ? error.message : String(error);
   const { code } = error as NodeJS.ErrnoException;
@@ -153,7 +155,7 @@ function unknownOption(option: string, known: readonly string[]): string {
   return `unknown option "${option}"; put text that starts with a dash after "--"`;
 }
 
-/** Joins the lines of a message: libraries write longer ones. */
+/** Joins the lines of a message, because libraries throw messages of several lines. */
 function oneLine(message: string): string {
   return message
     .split("\n")

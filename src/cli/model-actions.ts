@@ -73,7 +73,7 @@ async function verifyModels(input: CommandInput, name: string | null): Promise<v
   if (badCount === 0) return;
   const what = badCount === 1 ? "1 file" : `${badCount} files`;
   throw new CommandError(
-    `${what} failed verification; repair the package with \`dauys models add NAME\`, or reinstall the service if it ships with it`,
+    `${what} failed verification; repair the package with \`dauys models add NAME\`, or reinstall the service if the package ships with it`,
   );
 }
 
@@ -82,7 +82,7 @@ async function useModel(input: CommandInput, name: string | null): Promise<void>
   await withLock(input, async (folders) => {
     const { id, task } = await usable(folders, name!);
     const before = without(await readDefaults(folders.install), task);
-    // Without a choice the shipped punctuation is used, even if `MODELS_DIR` lacks it.
+    // Without a choice, the shipped punctuation model is used, even if `MODELS_DIR` lacks it.
     const isChoice = id !== SHIPPED_IDS.punctuation;
     await writeDefaults(folders.install, isChoice ? { ...before, [task]: id } : before);
     printResult(input, { id, task }, `${id} is now the default for ${task}`, RESTART);
@@ -103,19 +103,19 @@ async function removeModel(input: CommandInput, name: string | null): Promise<vo
       throw new CommandError(`"${id}" ships with the service and cannot be removed (${folder})`);
     const defaults = await readDefaults(folders.install);
     const task = TASKS.find((each) => defaults[each] === id) ?? null;
-    // First, because a default that is not installed keeps the service from starting.
+    // Do this first, because a default that is not installed keeps the service from starting.
     if (task !== null) await writeDefaults(folders.install, without(defaults, task));
     const aside = join(folders.install, `.${id}${REMOVED}`);
     await rm(aside, { recursive: true, force: true });
-    // Rename first, so that no reader sees a half-deleted package.
+    // Rename before deleting, so that no reader sees a half-deleted package.
     await rename(folder, aside);
     await rm(aside, { recursive: true, force: true });
     const left = seen.flatMap((each) => (each.package === null || each.id === id ? [] : [each.package]));
     const next = task === null ? null : chooseDefault(left, task, { defaults: {}, folder: folders.install });
-    // The shipped punctuation is used wherever the packages are.
+    // The shipped punctuation model works with any packages folder.
     const successor = next?.manifest.id ?? (task === "punctuation" ? SHIPPED_IDS.punctuation : null);
     const now =
-      successor === null ? `${task} has no default now` : `${successor} is now the default for ${task}`;
+      successor === null ? `${task} no longer has a default` : `${successor} is now the default for ${task}`;
     const remarks = task === null ? [] : [`${now}; ${RESTART}`];
     printResult(input, { id, task, default: successor }, `removed ${id}`, ...remarks);
   });
@@ -155,12 +155,12 @@ async function quantizeModel(input: CommandInput, name: string | null): Promise<
   printResult(
     input,
     { id, folder, products, bytes_before: bytesBefore, bytes_after: bytesAfter },
-    `created ${id}: ${products} products in int8, ${sizes}`,
+    `created ${id}: ${products} matrix products in int8, ${sizes}`,
     "compare both on your own recordings: `npm run evaluate -- people DIR`",
   );
 }
 
-/** Runs `work` while no other command changes the installed packages. */
+/** Runs `work` while no other command can change the installed packages. */
 async function withLock<T>(input: CommandInput, work: (folders: ModelFolders) => Promise<T>): Promise<T> {
   const folders = await writableFolders(input);
   const onWait = (message: string) => printRemark(input, message);

@@ -22,7 +22,7 @@ import { foldersOf, unknownModel, writableFolders } from "./model-folders.js";
 import { FileProgress } from "./model-progress.js";
 import { megabytes, withProgress } from "./progress.js";
 
-/** Runs `models add NAME`, `models add --from PLACE`, or both: the files of NAME from a folder. */
+/** Runs `models add NAME`, `models add --from PLACE`, or both (the files of NAME from a folder). */
 export async function addModel(input: CommandInput, name: string | null): Promise<void> {
   const { options, environment } = input;
   const sha256 = options.text("sha256");
@@ -116,7 +116,9 @@ function chosen(
   throw new UsageError(`--variant must be ${variants.join(" or ")} for ${name}, received "${variant}"`);
 }
 
-/** Resolves `--from`. @throws {CommandError} or {UsageError} if it does not exist or is of the wrong kind */
+/**
+ * Resolves `--from`. @throws {CommandError|UsageError} if the place does not exist or is of the wrong kind
+ */
 async function placeOf(from: string | null, hasName: boolean): Promise<string | null> {
   if (from === null) return null;
   if (isAddress(from)) {

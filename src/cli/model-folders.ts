@@ -16,8 +16,8 @@ export function foldersOf({ environment }: CommandInput): ModelFolders {
 }
 
 /**
- * Does the same for commands that write. Rejects a wrong working directory, where the default `./data` would
- * become a folder that no service reads.
+ * Returns the folders for commands that write. Rejects a wrong working directory, in which the default
+ * `./data` would become a folder that no service reads.
  */
 export async function writableFolders(input: CommandInput): Promise<ModelFolders> {
   const folders = foldersOf(input);
@@ -31,13 +31,13 @@ export async function writableFolders(input: CommandInput): Promise<ModelFolders
   );
 }
 
-/** @throws {CommandError} with the nearest name */
+/** Returns the package whose ID is `name`. @throws {CommandError} that suggests the nearest name */
 export function requireInstalled(packages: readonly PackageFolder[], name: string): PackageFolder {
   const named = packages.map((each) => ({ id: each.manifest.id, each }));
   return requireSeen(named, name).each;
 }
 
-/** Does the same for anything with an id. */
+/** Returns the item whose ID is `name`. @throws {CommandError} that suggests the nearest one */
 export function requireSeen<T extends { readonly id: string }>(all: readonly T[], name: string): T {
   const found = all.find(({ id }) => id === name);
   if (found !== undefined) return found;

@@ -22,7 +22,7 @@ import { aligned } from "./table.js";
 const FEATURES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
 const SHOWN_FIGURES = 3;
 
-/** An entry of the list: a model of the catalogue, an installed one, or both. */
+/** An entry of the list: a model from the catalogue, an installed model, or both in one. */
 interface Listed {
   readonly name: string;
   readonly entry: CatalogueEntry | null;
@@ -76,7 +76,7 @@ function block(
   return [head, ...aligned(rows).map((row) => `  ${row}`)].join("\n");
 }
 
-/** Describes a model that is not in the catalogue. */
+/** Describes an installed model that is not in the catalogue. */
 function packageRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
   const { task, languages, notes } = packages[0]!.manifest;
   return [
@@ -124,7 +124,7 @@ interface ListedModel {
   readonly family: string | null;
 }
 
-/** Tells how a recogniser works in live sessions, which decides the delay of finals. */
+/** Describes how a recogniser works in live sessions, which determines the delay of finals. */
 function liveRows(model: ListedModel): readonly HelpRow[] {
   const can = abilitiesOf(model);
   if (can === null) return [];
@@ -132,12 +132,12 @@ function liveRows(model: ListedModel): readonly HelpRow[] {
   return [["live", can.windows ? "reads in windows" : "reads whole utterances"]];
 }
 
-/** Null for models that are not recognisers. */
+/** Returns null for models that are not recognisers. */
 function abilitiesOf({ task, family }: ListedModel): RecognizerFamily["can"] | null {
   return task === "transcription" && family !== null ? recognizerFamilyOf({ family }).can : null;
 }
 
-/** Lists the voice activity detectors of installed recognizers that need one. */
+/** Lists the voice activity detectors of installed recognisers that need one. */
 function voiceRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
   return packages.flatMap(({ manifest }) => {
     const voice = voiceOf(manifest);
@@ -146,7 +146,9 @@ function voiceRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
   });
 }
 
-/** Returns a package's voice activity detector: the shipped one or a file; null for models that need none. */
+/**
+ * Returns a package's voice activity detector (the shipped one or a file); null for models that need none.
+ */
 function voiceOf(manifest: ModelManifest): string | null {
   if (manifest.task !== "transcription") return null;
   switch (recognizerFamilyOf(manifest).voiceSource(manifest)) {

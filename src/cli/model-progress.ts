@@ -1,9 +1,9 @@
 import type { AddProgress } from "../models/hub/add-from-catalogue.js";
 import { clock, type LinePart, megabytes } from "./progress.js";
 
-/** Window of the rate: older data says little about the rest. */
+/** Window over which the rate is measured: older data says little about the rest of the download. */
 const WINDOW_MS = 10_000;
-/** A rate over less time is not meaningful. */
+/** A rate measured over less time is not meaningful. */
 const RATE_AFTER_MS = 1_000;
 const NOTE_EVERY_MS = 250;
 
@@ -12,7 +12,7 @@ interface Mark {
   readonly bytes: number;
 }
 
-/** Progress of a file: a bar, the rate of the last seconds, and the time left. */
+/** Progress of one file: a bar, the rate of the last seconds, and the time left. */
 export class FileProgress {
   readonly #now: () => number;
   #file = "";
@@ -20,14 +20,14 @@ export class FileProgress {
   #total: number | null = null;
   #marks: Mark[] = [];
 
-  /** @param now milliseconds of a monotonic clock */
+  /** @param now returns milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
   moved({ file, bytes, total }: AddProgress): void {
     const atMs = this.#now();
-    // Another file, or the same one restarted.
+    // This is another file, or the same one restarted.
     if (file !== this.#file || bytes < this.#bytes) this.#marks = [];
     this.#file = file;
     this.#bytes = bytes;
@@ -45,11 +45,11 @@ export class FileProgress {
     const share = this.#bytes / this.#total;
     const left = rate === null ? [] : [`${clock((this.#total - this.#bytes) / rate)} left`];
     const sizes = `${megabytes(this.#bytes)} of ${megabytes(this.#total)} MB`;
-    // Narrow terminals cut off the end.
+    // The sizes come last, because narrow terminals cut off the end.
     return [this.#file, { share }, `${Math.floor(share * 100)} %`, ...left, ...shownRate, sizes];
   }
 
-  /** Null until there is enough data. */
+  /** Returns null until there is enough data. */
   #bytesPerMs(): number | null {
     const first = this.#marks[0];
     if (first === undefined) return null;

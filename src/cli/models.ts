@@ -9,7 +9,7 @@ export const modelsCommand: Command = {
   summary: "Add, check, choose and remove models",
   description: "Add, check, choose and remove model packages.",
   actions: [
-    ["list", "List models of the catalogue and installed models"],
+    ["list", "List installed models and those in the catalogue"],
     ["add NAME", "Download and install a model"],
     ["add --from PLACE", "Install a package or a bundle"],
     ["verify [NAME]", "Check the hashes of all files"],
@@ -63,7 +63,7 @@ async function models(input: CommandInput): Promise<void> {
   await MODEL_ACTIONS[known](input, names[0] ?? null);
 }
 
-/** @throws {UsageError} for a wrong number of names */
+/** @throws {UsageError} if the number of names is wrong */
 function checkNames(
   action: (typeof ACTIONS)[number],
   names: readonly string[],

@@ -3,13 +3,13 @@ import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 import { exitCodeOf } from "./interruption.js";
 
-/** For the help of commands that open the database. */
+/** Note in the help of commands that open the database. */
 export const DATABASE_NOTE =
-  "Works on the service's database, whether or not the service runs (see `dauys help connection`).";
+  "Works on the service's database, whether or not the service is running (see `dauys help connection`).";
 
 /**
- * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`,
- * started for the command if no service runs.
+ * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`, which
+ * is started for this command if no service is running.
  */
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
   const [{ createLog }, { openStore }, { readConfig }] = await operatorModules(() =>
@@ -24,7 +24,7 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   const level = input.environment["LOG_LEVEL"] ? config.logLevel : "error";
   const log = createLog({ level, destination: process.stderr });
   const store = await openStore(config, log, { purpose: "command" });
-  // Without these handlers a signal would end the command before the private server has stopped.
+  // Without these handlers, a signal would end the command before the private server has stopped.
   const stop = (signal: NodeJS.Signals) => process.exit(exitCodeOf(signal));
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
@@ -35,7 +35,7 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   }
 }
 
-/** Loads modules that only operators' commands need: the client package leaves them out. */
+/** Loads modules that only operator commands need; the client package omits them. */
 export async function operatorModules<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
@@ -46,7 +46,7 @@ export async function operatorModules<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Rejects a wrong working directory, where the default `./data` would become a new, empty database. */
+/** Rejects a wrong working directory, in which the default `./data` would become a new, empty database. */
 async function refuseStrayFolder(databaseUrl: string | null, dataDir: string): Promise<void> {
   if (databaseUrl !== null) return;
   if ((await stat(dataDir).catch(() => null))?.isDirectory() === true) return;

@@ -58,7 +58,7 @@ async function create(store: Store, name: string, input: CommandInput): Promise<
 async function list(store: Store, input: CommandInput): Promise<void> {
   const [found, all] = await Promise.all([store.organizations.list(), store.accounts.list()]);
   const balances = new Map(all.map((balance) => [balance.organizationId, balance]));
-  // An organization without an account was created between the two queries.
+  // An organization may have been created between the two queries, and then has no account here.
   const known = found.filter(({ id }) => balances.has(id));
   const data = known.map((organization) => toJson(organization, balances.get(organization.id)!));
   const rows = known.map((organization) => {
@@ -81,7 +81,7 @@ async function credit(store: Store, id: string, amount: number, input: CommandIn
   printResult(input, result, `${what}; balance ${balance}`);
 }
 
-/** @throws {CommandError} if there is no such organization */
+/** @throws {CommandError} if the organization does not exist */
 export async function balanceOf(store: Store, id: string): Promise<Balance> {
   const balance = await store.accounts.find(id);
   if (balance !== null) return balance;

@@ -6,7 +6,7 @@ import { widthOf } from "./table.js";
 const REDRAW_MS = 100;
 const DEFAULT_COLUMNS = 80;
 const BAR_CELLS = 16;
-/** Shorter uploads do not allow an estimate of the time left. */
+/** Before this time, the time left cannot be estimated. */
 const RATE_AFTER_MS = 1_000;
 const LONGEST_NAME = 24;
 
@@ -15,13 +15,13 @@ interface LineStyle {
   readonly hasColor: boolean;
 }
 
-/** A part of a status line: text, or a bar filled to a share of 0 to 1. */
+/** Part of a status line: text, or a bar that is filled to a share of 0 to 1. */
 export type LinePart = string | { readonly share: number };
 
 /**
- * Runs `work` and draws a status line meanwhile, if standard error is a terminal and `--quiet` is not set.
+ * Runs `work` while showing a status line, if standard error is a terminal and `--quiet` is not set.
  *
- * @param parts called for each redraw
+ * @param parts called for each redraw of the line
  */
 export async function withProgress<T>(
   { options, environment }: CommandInput,
@@ -30,7 +30,7 @@ export async function withProgress<T>(
 ): Promise<T> {
   const stream = process.stderr;
   if (stream.isTTY !== true || options.isSet("quiet") || environment["TERM"] === "dumb") return await work();
-  // Any value but the empty one turns color off: https://no-color.org
+  // Any value except the empty string turns color off: https://no-color.org
   const hasColor = !environment["NO_COLOR"];
   const draw = () => showStatus(drawn(parts(), { columns: stream.columns || DEFAULT_COLUMNS, hasColor }));
   draw();
@@ -43,7 +43,7 @@ export async function withProgress<T>(
   }
 }
 
-/** Formats one line for a terminal, one column short of its width. */
+/** Formats a line for a terminal, one column shorter than its width. */
 export function drawn(parts: readonly LinePart[], { columns, hasColor }: LineStyle): string {
   let line = "";
   let left = columns - 1;
@@ -64,17 +64,17 @@ export class CallProgress {
   #stage: "waiting" | "uploading" | "transcribing" = "waiting";
   #stageSinceMs: number;
   #upload: UploadProgress = { sentBytes: 0, totalBytes: null };
-  /** Share of the audio; null until the service reports it. */
+  /** Transcribed share of the audio; null until the service reports it. */
   #transcribed: number | null = null;
 
-  /** @param now milliseconds of a monotonic clock */
+  /** @param now returns milliseconds of a monotonic clock */
   constructor(name: string, now: () => number = () => performance.now()) {
     this.#name = name;
     this.#now = now;
     this.#stageSinceMs = now();
   }
 
-  /** Reports upload progress; fewer bytes than before mean a retry. */
+  /** Reports upload progress. Fewer bytes than before mean a retry. */
   sent(upload: UploadProgress): void {
     if (this.#stage !== "uploading" || upload.sentBytes < this.#upload.sentBytes) this.#enter("uploading");
     this.#upload = upload;
@@ -108,7 +108,7 @@ export class CallProgress {
     const sizes = `${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
     const hasRate = sinceMs >= RATE_AFTER_MS && sentBytes > 0;
     const left = hasRate ? [`${clock((sinceMs * (totalBytes - sentBytes)) / sentBytes)} left`] : [];
-    // Narrow terminals cut off the end.
+    // The sizes come last, because narrow terminals cut off the end.
     return [name, "uploading", { share }, `${percent(share)} %`, ...left, sizes];
   }
 
@@ -155,7 +155,7 @@ function percent(share: number): number {
   return Math.floor(share * 100);
 }
 
-/** Keeps the end of a long path, its most specific part. */
+/** Keeps the end of a long path, which is its most specific part. */
 function shortened(name: string): string {
   const characters = Array.from(name);
   return characters.length <= LONGEST_NAME ? name : `...${characters.slice(3 - LONGEST_NAME).join("")}`;

@@ -9,10 +9,10 @@ export const PRONUNCIATIONS_ROW: HelpRow = [
 ];
 
 /**
- * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file with the
- * list. The service checks the words themselves.
+ * Reads the value of `--pronunciations`: a JSON list, pairs of `word=say`, or the path of a file that
+ * contains such a list. The service validates the words.
  *
- * @throws {UsageError} if it has none of these forms
+ * @throws {UsageError} if the value has none of these forms
  * @throws {CommandError} if the file cannot be read
  */
 export async function readPronunciations(
@@ -23,7 +23,7 @@ export async function readPronunciations(
   if (text === "") throw new UsageError("--pronunciations must not be empty; use pairs like Kaspi=каспи");
   if (text.startsWith("[")) return listIn(text, "--pronunciations");
   const inFile = await readFile(text, "utf8").catch((error: unknown) => {
-    // A missing file with "=" in its name is a pair.
+    // If no file has this name and it contains "=", it is a pair.
     if (text.includes("=") && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new CommandError(`cannot read ${text}: ${reasonOf(error)}`, { cause: error });
   });
@@ -34,7 +34,7 @@ function listIn(json: string, place: string): readonly Pronunciation[] {
   const wanted = `${place} must contain a JSON list such as [{"word": "Kaspi", "say": "каспи"}]`;
   let list: unknown;
   try {
-    // Some editors start files with a byte order mark, which JSON does not allow.
+    // Some editors add a byte order mark, which JSON does not allow.
     list = JSON.parse(json.replace(/^\ufeff/, ""));
   } catch (error) {
     throw new UsageError(`${wanted}: ${error instanceof Error ? error.message : error}`, { cause: error });

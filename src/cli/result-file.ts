@@ -8,23 +8,23 @@ import { reasonOf } from "./failures.js";
 
 type ResultKind = "sound" | "transcript";
 
-/** Temporary files; an immediate exit, after the reader of the output has left, deletes them too. */
+/** Temporary files. They are deleted even if the program exits immediately because its reader has left. */
 const unfinished = new Set<string>();
 process.on("exit", () => {
   for (const path of unfinished) rmSync(path, { force: true });
 });
 
-/** A charged result could not be written to its place. */
+/** Thrown when a charged result could not be written to its destination. */
 export class UnwrittenError extends CommandError {}
 
 /**
- * The destination of a charged result. It is opened before the request is sent; if writing fails later, the
- * result is saved elsewhere and the error says where.
+ * The destination of a charged result. It is opened before the request is sent. If writing fails later, the
+ * result is saved elsewhere, and the error says where.
  */
 export class ResultFile {
   readonly #path: string;
   readonly #kind: ResultKind;
-  /** Renamed to `#path` when it is complete; null if that is not a regular file. */
+  /** Temporary file, renamed to `#path` when complete; null if that is not a regular file. */
   readonly #partPath: string | null;
   readonly #file: FileHandle | null;
 
@@ -48,7 +48,7 @@ export class ResultFile {
       // Devices and pipes are written directly.
       if (found !== null && !found.isFile()) return new ResultFile(path, kind, null, null);
       const target = found === null ? path : await realpath(path);
-      // A fixed name, because one derived from a name of 255 bytes would be too long.
+      // A fixed short name: one derived from a name of 255 bytes would be too long.
       const partPath = join(dirname(target), `.dauys-${randomBytes(6).toString("hex")}.part`);
       return new ResultFile(target, kind, partPath, await open(partPath, "wx", found?.mode ?? 0o666));
     } catch (error) {
@@ -60,7 +60,7 @@ export class ResultFile {
     }
   }
 
-  /** Does nothing: the file is written when the result is complete. */
+  /** Ignores parts: the file is written when the result is complete. */
   async part(_bytes: Uint8Array): Promise<void> {}
 
   async abandon(): Promise<void> {

@@ -30,25 +30,25 @@ export const READING_OPTIONS = {
 } as const;
 
 export const READING_ROWS: readonly HelpRow[] = [
-  ["--plain", "Lower-case words without punctuation and figures"],
-  ["--numerals KIND", "Numbers in figures: auto (default, from ten on), all or none"],
+  ["--plain", "Lower-case words without punctuation or digits"],
+  ["--numerals KIND", "Numbers as digits: auto (default, from ten on), all or none"],
   ["--redact A,B", "Mask personal data: phone, iin, card, email"],
 ];
 
-/** Options of the client library for readable text. */
+/** Readable-text options of the client library. */
 export interface ReadingChoice {
   readonly display: boolean;
   readonly numerals: TranscribeOptions["numerals"];
   readonly redact: readonly RedactedKind[];
 }
 
-/** @throws {UsageError} for `--numerals` with plain words */
+/** @throws {UsageError} if `--numerals` is combined with plain words */
 export function readingChoice({ options }: CommandInput): ReadingChoice {
   const display = !options.isSet("plain");
   const numerals = options.text("numerals");
   if (!display && numerals !== null) throw new UsageError("--numerals has no effect with --plain");
   const redact = options.text("redact")?.split(",") ?? [];
-  // The service validates the names, and its errors list them.
+  // The service validates the names, and its errors list the valid ones.
   return {
     display,
     numerals: (numerals ?? undefined) as ReadingChoice["numerals"],
@@ -78,13 +78,13 @@ const ADVICE: readonly { readonly codes: readonly string[]; readonly text: strin
   },
 ];
 
-/** Effectively unlimited, for long recordings; users stop with Ctrl-C. */
+/** Practically unlimited, for long recordings; users stop with Ctrl-C. */
 const TIMEOUT_MS = 24 * 3_600_000;
 
 /**
  * Returns a client for the service.
  *
- * @throws {UsageError} if the address is invalid, or there is no key
+ * @throws {UsageError} if the address is invalid or the key is missing
  */
 export async function openService(input: CommandInput): Promise<DauysClient> {
   const { url } = await serviceUrl(input);
@@ -94,13 +94,13 @@ export async function openService(input: CommandInput): Promise<DauysClient> {
   throw noKey(path);
 }
 
-/** Returns the key of `openService`, for requests that the client library does not send. */
+/** Returns the key as `openService` does, for requests that the client library does not send. */
 export async function serviceKey(input: CommandInput): Promise<string> {
   return (await findKey(input)).key ?? "";
 }
 
 /**
- * Does the same for endpoints that need no key, and uses a key if there is one.
+ * Returns a client for endpoints that need no key; it uses the key if there is one.
  *
  * @throws {UsageError} if the address or the key is invalid
  */
@@ -113,10 +113,10 @@ export async function openWithoutKey(
 }
 
 /**
- * Returns the address and the key for a command that speaks other protocols than the client library.
+ * Returns the address and the key, for commands that use protocols other than the client library's.
  *
- * @param given an address that was typed as an argument
- * @throws {UsageError} if the address is invalid, or there is no key
+ * @param given an address typed as an argument
+ * @throws {UsageError} if the address is invalid or the key is missing
  */
 export async function connectionOf(
   input: CommandInput,
@@ -145,7 +145,7 @@ function clientFor(urls: Urls, apiKey: string | null): DauysClient {
   }
 }
 
-/** Adds advice to a connection error, and rewords system errors about paths. */
+/** Adds advice to connection errors, and rewords system errors about paths. */
 export function withAdvice(error: unknown): unknown {
   const failure = pathFailure(error);
   if (failure !== null) return new CommandError(failure, { cause: error });
@@ -156,7 +156,7 @@ export function withAdvice(error: unknown): unknown {
     : new CommandError(`${error.message}; ${advice.text}`, { cause: error });
 }
 
-/** Checks that a key fits into a header. @throws {UsageError} without the key itself */
+/** Checks that a key fits into a header. @throws {UsageError}, which never contains the key */
 function sendable(key: string): string {
   if (/^[!-~]+$/.test(key)) return key;
   throw new UsageError(
@@ -164,7 +164,7 @@ function sendable(key: string): string {
   );
 }
 
-/** Returns the given key, or the development key of the data folder, and the path of the latter. */
+/** Returns the given key or the development key of the data folder, and the path of the latter. */
 async function findKey(input: CommandInput): Promise<{ readonly key: string | null; readonly path: string }> {
   const given = input.options.text("key") ?? input.environment["DAUYS_API_KEY"];
   const path = join(resolve(input.environment["DATA_DIR"] || "data"), "dev-key");

@@ -9,7 +9,9 @@ const HTTP = ["http", "https"];
 export const STT_URL_OPTION = { "stt-url": { type: "string" } } as const;
 export const STREAM_URL_OPTION = { "stream-url": { type: "string" } } as const;
 
-/** An address of the service, and whether the user gave it and so may know how others reach the service. */
+/**
+ * An address of the service, and whether the user specified it and so may know how others reach the service.
+ */
 export interface ServiceUrl {
   readonly url: string;
   readonly isGiven: boolean;
@@ -28,7 +30,7 @@ export async function serviceUrl({ options, environment }: CommandInput): Promis
   if (given !== null) return { url: addressOf(given, name, HTTP), isGiven: true };
   const port = environment["PORT"]?.trim() ?? "";
   const host = environment["HOST"]?.trim() || DEFAULT_HOST;
-  // Port 0 means any free port, which only the service itself knows.
+  // Port 0 stands for any free port, which only the service knows.
   if (/^[1-9]\d{0,4}$/.test(port)) return { url: reachableUrl(host, Number(port)), isGiven: false };
   const left = await readAddress(resolve(environment["DATA_DIR"]?.trim() || DEFAULT_DATA_DIR));
   return { url: left ?? reachableUrl(host, DEFAULT_PORT), isGiven: false };
@@ -43,7 +45,7 @@ export function hostUrls({ options, environment }: CommandInput): {
   readonly sttUrl?: string;
   readonly streamUrl?: string;
 } {
-  // A typed --url overrides the environment's separate hosts.
+  // An explicit --url overrides the separate hosts of the environment.
   const isTyped = options.text("url") !== null;
   const find = (option: string, variable: string, protocols: readonly string[]) => {
     const typed = options.text(option);
@@ -56,9 +58,9 @@ export function hostUrls({ options, environment }: CommandInput): {
 }
 
 /**
- * Checks an address and removes slashes at its end.
+ * Checks an address, and removes trailing slashes.
  *
- * @param name the option or variable that the address is from
+ * @param name the option or variable that contains the address
  * @throws {UsageError} if the address has another protocol
  */
 export function addressOf(given: string, name: string, protocols: readonly string[]): string {

@@ -6,12 +6,12 @@ import { reasonOf } from "./failures.js";
 
 /** One of several recordings to transcribe. */
 export interface Recording {
-  /** As given or found: a path or an http address. */
+  /** Path or HTTP URL, as given or found. */
   readonly name: string;
   readonly isUrl: boolean;
-  /** Path of its results inside a result folder, without an extension. */
+  /** Path of the recording's results within a result folder, without an extension. */
   readonly place: string;
-  /** 0 for an address. */
+  /** 0 for a URL. */
   readonly sizeBytes: number;
   readonly modifiedMs: number | null;
 }
@@ -37,11 +37,11 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively
- * for audio extensions, without hidden files. Links to files are followed, links to folders only if they are
- * arguments. Each file and folder counts once.
+ * Finds the recordings that the arguments specify. A file argument can have any name. Folders are searched
+ * recursively for audio extensions, except for hidden files. Links to files are followed; links to folders
+ * only if they are arguments. Each file and folder counts once.
  *
- * @throws the signal's reason when it aborts
+ * @throws the signal's reason if it is aborted
  */
 export async function findRecordings(names: readonly string[], signal: AbortSignal): Promise<Found> {
   const search = new Search(signal);
@@ -57,7 +57,7 @@ class Search implements Found {
   readonly recordings: Recording[] = [];
   readonly failures: Failure[] = [];
   readonly #signal: AbortSignal;
-  /** Real paths, so that two links to one file count once. */
+  /** Real paths, so that two links to the same file count once. */
   readonly #seen = new Set<string>();
   #repeats = 0;
 
@@ -73,7 +73,7 @@ class Search implements Found {
   async takeFile(path: string, place: string): Promise<void> {
     await this.#try(path, async () => {
       const { size, mtimeMs } = await stat(path);
-      // Process substitution (`<(command)`) has no real path.
+      // Process substitution (`<(command)`) gives a path without a real path.
       if (this.#isKnown(await realpath(path).catch(() => path))) return;
       this.recordings.push({ name: path, isUrl: false, place, sizeBytes: size, modifiedMs: mtimeMs });
     });
@@ -98,17 +98,17 @@ class Search implements Found {
     if (met() === before) this.failures.push({ name: folder, reason: looked });
   }
 
-  /** @returns folders among the entries, in their order */
+  /** @returns the folders among the entries, in order */
   async #takeEntries(root: string, folder: string, entries: readonly Dirent[]): Promise<string[]> {
     const folders: string[] = [];
     for (const entry of entries.toSorted((a, b) => BY_NAME.compare(a.name, b.name))) {
       if (entry.name.startsWith(".")) continue;
       const path = join(folder, entry.name);
       const isLink = entry.isSymbolicLink();
-      // A link to a folder can lead anywhere, even to the file system root.
+      // A link to a folder can lead anywhere, even to the root of the file system.
       if (isLink && (await isFolder(path))) continue;
       if (entry.isDirectory()) folders.push(path);
-      // Reading a pipe could block forever.
+      // Pipes are skipped, because reading one could block forever.
       else if ((entry.isFile() || isLink) && AUDIO_EXTENSIONS.includes(extname(entry.name).toLowerCase()))
         await this.takeFile(path, relative(root, path));
     }
@@ -133,7 +133,7 @@ class Search implements Found {
   }
 }
 
-/** Names the results of an address after its last path segment. */
+/** Names the results of a URL after its last path segment. */
 function placeOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.split("/").findLast((part) => part !== "") ?? hostname;
@@ -148,7 +148,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray percent sign.
+    // The URL contains a stray percent sign.
     return text;
   }
 }

@@ -11,19 +11,19 @@ export interface SpeechCall {
   readonly input: CommandInput;
   /** Format of the samples; live speech is always 16-bit PCM. */
   readonly format: SpokenFormat;
-  /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
+  /** Receives parts as they arrive: first a WAV header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 export interface ReceivedSpeech {
-  /** The whole file, streamed or not. */
+  /** The complete WAV file, whether or not it was streamed. */
   readonly wav: Uint8Array;
   readonly firstAudioMs: number;
   readonly usage: SpeechUsage | null;
 }
 
-/** Speaks standard input as it arrives, sentence by sentence. @throws {CommandError} if it has no text */
+/** Speaks standard input as it arrives, sentence by sentence. @throws {CommandError} if there is no text */
 export async function synthesizeLive(
   client: DauysClient,
   manner: Omit<SpeechRequest, "text" | "pronunciations">,
@@ -40,7 +40,7 @@ export async function synthesizeLive(
     const ended = AbortSignal.any([signal, unread.signal]);
     const speech = client.speakLive({ ...manner, sampleRateHz, signal: ended });
     const writing = writeInput((text) => speech.write(text)).then(() => speech.close());
-    // The loop ends when standard input cannot be read.
+    // If standard input cannot be read, this ends the loop.
     writing.catch((error: unknown) => unread.abort(error));
     const pcm: Uint8Array[] = [];
     let firstAudioMs = Number.NaN;
@@ -63,9 +63,9 @@ export async function synthesizeLive(
   });
 }
 
-/** Passes on the text of standard input as it arrives, no faster than it is accepted. */
+/** Passes on the text of standard input as it arrives, no faster than the service accepts it. */
 async function writeInput(write: (text: string) => Promise<void>): Promise<void> {
-  // A character may arrive in two parts, and a file may begin with a byte order mark.
+  // A character may be split between two chunks, and a file may start with a byte order mark.
   const decoder = new TextDecoder("utf-8");
   for await (const bytes of process.stdin) await write(decoder.decode(bytes as Buffer, { stream: true }));
   await write(decoder.decode());

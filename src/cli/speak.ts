@@ -103,7 +103,7 @@ async function speak(input: CommandInput): Promise<void> {
 
 const ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
 
-/** @throws {UsageError} for an unknown encoding, or one whose frames cannot be joined */
+/** @throws {UsageError} if the encoding is unknown, or its frames cannot be joined */
 function formatOf({ options }: CommandInput): SpokenFormat {
   const name = options.text("encoding");
   const encoding = ENCODINGS.find((known) => known === name);

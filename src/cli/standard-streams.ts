@@ -12,8 +12,8 @@ let isGuarded = false;
 let isReportedByCaller = false;
 
 /**
- * Ends the program silently when the reader of its output has exited (`dauys orgs list | head`), and with a
- * message when the output cannot be written. Failures of standard error are ignored.
+ * Ends the program silently if the reader of its output has exited (`dauys orgs list | head`), and with a
+ * message if the output cannot be written. Failures of standard error are ignored.
  */
 export function guardStandardStreams(): void {
   if (isGuarded) return;
@@ -22,17 +22,17 @@ export function guardStandardStreams(): void {
     if (error.code === "EPIPE") process.exit(READER_LEFT);
     if (isReportedByCaller) return;
     try {
-      // Synchronously, because the program exits next.
+      // Written synchronously, because the program exits next.
       writeSync(2, `dauys: cannot write to standard output: ${reasonOf(error)}\n`);
     } catch {
-      // Standard error is closed too.
+      // Standard error is closed too, so nothing can be reported.
     }
     process.exit(FAILED);
   });
   process.stderr.on("error", () => {});
 }
 
-/** Reads text to its end, also from a terminal. */
+/** Reads text to its end, even from a terminal. */
 export async function readTypedInput(): Promise<Buffer> {
   if (process.stdin.isTTY) printNote("reading text from the keyboard; press Ctrl-D to finish");
   return await buffer(process.stdin);
@@ -47,7 +47,7 @@ export async function readPipedInput(): Promise<Buffer> {
 /** @throws {CommandError} if standard input is a terminal */
 export function requirePipedInput(): void {
   if (process.stdin.isTTY)
-    throw new CommandError("standard input is a terminal; name a file or pipe audio into the command");
+    throw new CommandError("standard input is a terminal; specify a file, or pipe audio into the command");
 }
 
 /** Writes audio to standard output as it arrives. A closed pipe ends the program. */
@@ -58,7 +58,9 @@ export class StandardOutput {
     isReportedByCaller = true;
   }
 
-  /** Remembers a failure until the end: the rest of the audio is charged and still arriving. */
+  /**
+   * Remembers a failure until the end, because the rest of the audio is already charged and still arriving.
+   */
   async part(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== null) return;
     await new Promise<void>((settle) => {

@@ -5,7 +5,7 @@ let shown = "";
 /**
  * Replaces the status line at the bottom of the terminal.
  *
- * @param line shorter than the terminal is wide, because a wrapped line cannot be overwritten; empty for none
+ * @param line shorter than the terminal's width, because a wrapped line cannot be overwritten; empty for none
  */
 export function showStatus(line: string): void {
   if (line === shown) return;
@@ -13,7 +13,7 @@ export function showStatus(line: string): void {
   process.stderr.write(CLEAR_LINE + line);
 }
 
-/** Calls `write`, which writes whole lines, above the status line. */
+/** Runs `write`, which writes whole lines, and puts them above the status line. */
 export function aboveStatus(write: () => void): void {
   const line = shown;
   showStatus("");

@@ -5,7 +5,7 @@ import { type Command, CommandError, type CommandInput, printResult, requireNoAr
 import { openWithoutKey, SERVICE_OPTIONS } from "./service-client.js";
 import { aligned } from "./table.js";
 
-/** A healthy service answers much sooner. */
+/** A healthy service answers much sooner than this. */
 const ANSWER_WITHIN_MS = 10_000;
 const NO_KEY = "unknown without an API key; use --key or set DAUYS_API_KEY";
 
@@ -31,7 +31,7 @@ async function status(input: CommandInput): Promise<void> {
   requireNoArguments(input, "status");
   const { client, url, hasKey } = await openWithoutKey(input);
   const call = { maxRetries: 0, timeoutMs: ANSWER_WITHIN_MS };
-  // First, so that an unreachable service is reported once.
+  // Check the health first, so that an unreachable service is reported only once.
   const health = await client.health(call);
   const [readiness, version, credits] = await Promise.all([
     client.readiness(call),
@@ -82,7 +82,7 @@ async function creditsOf(client: DauysClient, call: { readonly timeoutMs: number
     return { balance: await client.balance(call), why: null, isRejected: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Older services lack this endpoint.
+    // Older services do not have this endpoint.
     return { balance: null, why: error.message, isRejected: error.status === 401 };
   }
 }
@@ -94,7 +94,7 @@ async function versionOf(url: string): Promise<string | null> {
     const version = info?.["x-service-version"];
     return typeof version === "string" ? version : null;
   } catch {
-    // The version is optional; health and readiness are known.
+    // The version is optional, and health and readiness are already known.
     return null;
   }
 }

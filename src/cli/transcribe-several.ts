@@ -27,12 +27,12 @@ import { openService } from "./service-client.js";
 import { type Failure, findRecordings, type Recording } from "./sources.js";
 import { formatTranscript, requestedFormats, type TranscriptFormat } from "./transcript-formats.js";
 
-/** As many as the free tier allows. */
+/** Number of concurrent requests that the free tier allows. */
 export const DEFAULT_PARALLEL = 2;
 export const MOST_PARALLEL = 16;
 /** Enough to outlast rate limits and a restart of the service, which was reachable at the start. */
 const RETRIES = 20;
-/** Errors that every other recording would get too. */
+/** Errors that would also occur for every other recording. */
 const FATAL_CODES = ["key_invalid", "endpoint_not_allowed", "out_of_credits", "key_budget_exceeded"];
 
 interface Job {
@@ -41,11 +41,11 @@ interface Job {
 }
 
 /**
- * Transcribes several recordings in parallel, each into its own files. A failure does not stop the others,
+ * Transcribes several recordings in parallel, each into its own files. If one fails, the others continue,
  * unless they would fail too.
  *
  * @throws {CommandError} if any recording was not transcribed
- * @throws {Interrupted} after a signal; finished results stay
+ * @throws {Interrupted} after a signal; finished results are kept
  */
 export async function transcribeSeveral(input: CommandInput, options: TranscriptOptions): Promise<void> {
   const parallel = wholeNumber(
@@ -79,7 +79,7 @@ class Batch {
   readonly #signal: AbortSignal;
   readonly #failures: Failure[];
   readonly #running = new Map<Job, CallProgress>();
-  /** Null for requests that wait for their transcript. */
+  /** Limits the uploads of jobs; null for requests that wait for their transcript. */
   #uploads: UploadGate | null = null;
   #skipped = 0;
   #transcribed = 0;
@@ -88,7 +88,7 @@ class Batch {
   #credits = 0;
   #total = 0;
   #totalBytes = 0;
-  /** Recordings that finished or failed in this run, and their size. */
+  /** Number of recordings that succeeded or failed in this run, and their size. */
   #finished = 0;
   #finishedBytes = 0;
   #startedAtMs = 0;
@@ -101,7 +101,7 @@ class Batch {
     for (const { name, reason } of failures) this.#report({ file: name, status: "failed", error: reason });
   }
 
-  /** Skips recordings with newer results. @returns the remaining jobs */
+  /** Skips recordings whose results are up to date. @returns the remaining jobs */
   async skipDone(jobs: readonly Job[]): Promise<readonly Job[]> {
     if (this.#input.options.isSet("again")) return jobs;
     const waiting: Job[] = [];
@@ -117,7 +117,7 @@ class Batch {
 
   async run(jobs: readonly Job[], parallel: number): Promise<void> {
     const client = await openService(this.#input);
-    // Without retries, so that an unreachable service is reported before the first upload.
+    // No retries, so that an unreachable service is reported before the first upload.
     await client.health({ maxRetries: 0, signal: this.#signal });
     this.#options = await keyedOptions(client, this.#options, this.#signal);
     this.#total = jobs.length;
@@ -171,7 +171,7 @@ class Batch {
       const transcription = await this.#transcribe(client, job, progress);
       this.#count(job, transcription);
     } catch (error) {
-      // An interrupted recording has not failed: without a response, nothing is charged.
+      // An interrupted recording did not fail: without a response, nothing is charged.
       if (this.#signal.aborted && error === this.#signal.reason) return false;
       const reason = reasonOf(error);
       this.#failures.push({ name, reason });
@@ -248,7 +248,7 @@ class Batch {
 
   async #keyOf({ name, isUrl }: Recording): Promise<string | undefined> {
     if (this.#input.options.isSet("again")) return freshKey();
-    // No key for a URL: its content may change, and the old key would then be rejected.
+    // A URL gets no key: its content may change, and the service would then reject the old key.
     return isUrl ? undefined : await contentKey(name, this.#options);
   }
 
@@ -260,7 +260,7 @@ class Batch {
     return [`${this.#finished} of ${this.#total}`, { share }, ...failed, ...this.#timeLeft(share), running];
   }
 
-  /** Estimates from sizes: durations are unknown until a recording is transcribed. */
+  /** Estimates the time left from sizes, because durations are unknown until recordings are transcribed. */
   #timeLeft(share: number): readonly string[] {
     if (share === 0) return [];
     const leftMs = ((performance.now() - this.#startedAtMs) * (1 - share)) / share;
@@ -271,7 +271,8 @@ class Batch {
     const bill = `${round(this.#audioSeconds)} s of audio, ${this.#credits} credits`;
     const replayed = this.#replayed === 0 ? "" : `, ${this.#replayed} already charged`;
     const parts = [`${this.#transcribed} transcribed (${bill}${replayed})`];
-    if (this.#skipped > 0) parts.push(`${this.#skipped} skipped with current results (--again repeats them)`);
+    if (this.#skipped > 0)
+      parts.push(`${this.#skipped} skipped because their results are current (--again repeats them)`);
     if (this.#failures.length > 0) parts.push(`${this.#failures.length} failed`);
     if (left > 0) parts.push(`${left} not done (run the same command to continue)`);
     return parts.join(", ");
@@ -327,7 +328,7 @@ async function folderOf({ options }: CommandInput): Promise<string | null> {
   throw new UsageError(`-o must be a folder for several recordings, received "${output}"`);
 }
 
-/** Returns whether the others would fail for the same reason, or be charged and lost. */
+/** Returns whether the other recordings would fail for the same reason, or would be charged and lost. */
 function isFatal(error: unknown): boolean {
   if (error instanceof ApiError) return FATAL_CODES.includes(error.code);
   return error instanceof ConnectionError || error instanceof UnwrittenError;

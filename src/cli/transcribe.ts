@@ -55,16 +55,16 @@ export const transcribeCommand: Command = {
     ["--srt", "Write SubRip subtitles"],
     ["--vtt", "Write WebVTT subtitles; with -o FOLDER, formats can be combined"],
     ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
-    ["--diarize", "Tell speakers apart: a line or cue for each, and speakers in JSON"],
+    ["--diarize", "Tell speakers apart: one line or cue per speaker, and speakers in JSON"],
     ["--speakers N", "Number of speakers, if it is known; with --diarize"],
     ["--channels split", "Transcribe and charge each channel separately, as speakers"],
     MODEL_ROW,
     HOT_WORDS_ROW,
     ...READING_ROWS,
     ["--parallel N", `Recordings at a time, 1 to ${MOST_PARALLEL} (default: ${DEFAULT_PARALLEL})`],
-    ["--jobs", "Upload as jobs that go on after Ctrl-C; for many or long recordings"],
+    ["--jobs", "Upload as jobs that continue after Ctrl-C; for many or long recordings"],
     ["--again", "Repeat finished recordings, and charge them again"],
-    ["--json", "Print JSON; with several recordings, a line for each, and .json files"],
+    ["--json", "Print JSON; for several recordings, one line each, and .json files"],
   ],
   note: "Recordings with current results are skipped; repeats within 24 hours are not charged again.",
   examples: [
@@ -145,7 +145,7 @@ async function request(input: CommandInput, source: string, signal: AbortSignal)
   );
 }
 
-/** Returns no key for a URL: its content may change, and the old key would then be rejected. */
+/** Returns no key for a URL: its content may change, and the service would then reject the old key. */
 async function keyOf(
   client: DauysClient,
   audio: NodeAudioSource,
@@ -173,11 +173,14 @@ function transcriptOptions(input: CommandInput): TranscriptOptions {
   };
 }
 
-/** @throws {UsageError} for a number of speakers without `--diarize`, no number, or split channels */
+/**
+ * @throws {UsageError} if the number of speakers is invalid, or is combined with split channels or no
+ * `--diarize`
+ */
 function speakerChoice({ options }: CommandInput): Pick<TranscriptOptions, "diarize" | "speakers"> {
   const diarize = options.isSet("diarize");
   if (diarize && channelsOf(options.text("channels")) === "split")
-    throw new UsageError("--diarize and --channels split exclude each other: each channel is a speaker");
+    throw new UsageError("--diarize cannot be combined with --channels split: each channel is a speaker");
   const speakers = options.text("speakers");
   if (speakers === null) return { diarize };
   if (!diarize) throw new UsageError("--speakers needs --diarize");
@@ -186,7 +189,7 @@ function speakerChoice({ options }: CommandInput): Pick<TranscriptOptions, "diar
   return { diarize, speakers: Number(speakers) };
 }
 
-/** @throws {UsageError} for another value */
+/** @throws {UsageError} if the value is neither */
 function channelsOf(value: string | null): "split" | undefined {
   if (value === null || value === "mix") return undefined;
   if (value === "split") return value;
@@ -208,12 +211,14 @@ function withoutLists<T extends Pick<Transcribed, "words" | "segments" | "displa
   return rest;
 }
 
-/** Returns whether `output` is a folder, or looks like one. */
+/** Returns whether `output` is a folder, or looks like the name of one. */
 async function isFolderPath(output: string | null): Promise<boolean> {
   return output !== null && output !== "" && (output.endsWith("/") || (await isFolder(output)));
 }
 
-/** Returns the format of a single result. @throws {UsageError} for several, or an extension of another one */
+/**
+ * Returns the format of a single result. @throws {UsageError} for several formats, or a different extension
+ */
 function formatOf(requested: readonly TranscriptFormat[], path: string | null): TranscriptFormat {
   const [format, ...others] = requested;
   if (others.length > 0)

@@ -3,7 +3,7 @@ import { toSrt, toVtt } from "../client/subtitles.js";
 import type { Transcription, TranscriptSegment } from "../client/types.js";
 import type { Options } from "./command.js";
 
-/** Transcript format; also the extension of its file. */
+/** Transcript format, which is also the file extension. */
 export type TranscriptFormat = "txt" | "srt" | "vtt" | "json";
 
 const BY_OPTION = ["srt", "vtt", "json"] as const;
@@ -12,7 +12,7 @@ export function requestedFormats(options: Options): readonly TranscriptFormat[] 
   return BY_OPTION.filter((format) => options.isSet(format));
 }
 
-/** Returns the format of a file's extension; null for other extensions. */
+/** Returns the format for a file's extension; null for other extensions. */
 export function formatOfName(path: string): TranscriptFormat | null {
   const ending = /\.(txt|srt|vtt|json)$/i.exec(path)?.[1]?.toLowerCase();
   return (ending as TranscriptFormat | undefined) ?? null;
@@ -20,8 +20,8 @@ export function formatOfName(path: string): TranscriptFormat | null {
 
 /**
  * Formats a transcript, including the last line break.
- * @param transcription with words for subtitles, with segments for text with times; uses readable text if
- * present
+ * @param transcription must have words for subtitles, and segments for text with times; readable text is used
+ *   if present
  */
 export function formatTranscript(
   format: TranscriptFormat,
@@ -38,14 +38,14 @@ export function formatTranscript(
     const said = segment.display_text ?? segment.text;
     const time = hasTimes ? `[${clock(start)} - ${clock(end)}] ` : "";
     const name = speaker === undefined ? "" : `${speakerName(speaker)}: `;
-    // All spoken words of a number belong to the segment where it began.
+    // All spoken words of a number belong to the segment in which the number starts.
     if (said === "" && segment.text !== "") return "";
     return `${time}${name}${said}\n`;
   });
   return lines.join("");
 }
 
-/** Writes a line for each run of segments of one speaker. */
+/** Writes one line per run of segments by the same speaker. */
 function linesBySpeaker(segments: readonly TranscriptSegment[]): string {
   const lines: { readonly speaker: number; text: string }[] = [];
   for (const { speaker = 0, text, display_text = text } of segments) {

@@ -44,7 +44,7 @@ async function resetPassword(
 ): Promise<void> {
   const made = await store.passwordResets.create(email, hours);
   if (made === null) throw new CommandError(`no such user: "${email}"; users sign up in the console`);
-  // In the fragment, which browsers never send, so the secret reaches no log.
+  // Put the secret into the fragment, which browsers never send, so that it reaches no log.
   const link = `${base.url}/console/reset#${made.secret}`;
   const { expiresAt, user } = made;
   const remarks = [

@@ -63,7 +63,7 @@ async function create(
     const { code, ...voucher } = await store.vouchers.create({ ...wanted, note });
     printResult(input, { ...toJson(voucher), code }, code);
   }
-  if (!input.options.isSet("json")) printNote("save the codes now, they are not shown again");
+  if (!input.options.isSet("json")) printNote("save the codes now, they will not be shown again");
 }
 
 async function list(store: Store, input: CommandInput): Promise<void> {

@@ -6,7 +6,7 @@ const OPEN_SIZE = 0xffff_ffff;
 /**
  * Returns a WAV header for 16-bit mono samples.
  *
- * @param pcmBytes null for a stream of unknown length, which players read to its end
+ * @param pcmBytes null for a stream of unknown length, which players read to the end
  */
 export function wavHeader(sampleRateHz: number, pcmBytes: number | null): Uint8Array {
   const header = Buffer.from(writeWav(new Int16Array(0), sampleRateHz));

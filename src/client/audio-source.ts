@@ -2,8 +2,8 @@ import { chunksOf } from "./bytes.js";
 import type { RequestBody } from "./transport.js";
 
 /**
- * A recording: a file that a page received, its bytes, a stream of them, or a public URL that the service
- * downloads. A stream can be sent only once, so requests with one are not retried.
+ * A recording: a file that the user selected in a page, its bytes, a stream of them, or a public URL from
+ * which the service downloads it. A stream can be sent only once, so requests with one are not retried.
  */
 export type AudioSource =
   | Blob
@@ -15,7 +15,7 @@ export type AudioSource =
 
 export interface AudioBody {
   readonly body: RequestBody;
-  /** Its extension tells the container format; null if the source has no name. */
+  /** Name whose extension specifies the container format; null if the source has no name. */
   readonly fileName: string | null;
 }
 
@@ -32,7 +32,7 @@ export function audioBodyOf(source: Exclude<AudioSource, { readonly url: string 
   return { body: { type: "chunks", sizeBytes: null, isRepeatable: false, open }, fileName: null };
 }
 
-/** Returns a name that fits into a header, which must be ASCII; only the extension matters. */
+/** Returns a name that fits into a header: headers must be ASCII, and only the extension matters. */
 export function headerName(fileName: string): string {
   const ending = /\.[0-9A-Za-z]+$/.exec(fileName)?.[0] ?? ".wav";
   return `audio${ending}`;
@@ -40,7 +40,7 @@ export function headerName(fileName: string): string {
 
 function sendableBytes(source: Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
-  // Shared memory cannot be sent.
+  // Bytes in shared memory cannot be sent.
   if (!(source.buffer instanceof ArrayBuffer)) return new Uint8Array(source);
   return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 }

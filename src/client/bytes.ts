@@ -1,15 +1,17 @@
-/** Yields the chunks of a stream, which some browsers cannot iterate. Leaving the loop cancels it. */
+/**
+ * Yields the chunks of a stream, since some browsers cannot iterate over one. Leaving the loop cancels it.
+ */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    // A failed stream rejects here too; the loop has already thrown its error.
+    // If the stream failed, this rejects too; the loop has already thrown its error.
     reader.cancel().catch(() => {});
   }
 }
 
-/** Reads chunks until their end, or until they exceed `limitBytes`. */
+/** Reads chunks to the end, or until they exceed `limitBytes`. */
 export async function collect(
   chunks: AsyncIterable<Uint8Array>,
   limitBytes = Number.POSITIVE_INFINITY,

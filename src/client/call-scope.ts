@@ -1,6 +1,6 @@
 import { RequestTimeoutError } from "./errors.js";
 
-/** Aborts one call when its caller does or when it times out. */
+/** Aborts one call when its caller aborts it or it times out. */
 export class CallScope {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -8,7 +8,7 @@ export class CallScope {
   readonly #onCallerAbort = () => this.#controller.abort(this.#callerSignal?.reason);
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param timeoutMs Infinity for none */
+  /** @param timeoutMs Infinity for no timeout */
   constructor(callerSignal: AbortSignal | undefined, timeoutMs: number) {
     this.#callerSignal = callerSignal;
     this.#timeoutMs = timeoutMs;
@@ -22,7 +22,7 @@ export class CallScope {
     return this.#controller.signal;
   }
 
-  /** Restarts the timeout. @param awaited completes the message of the timeout error */
+  /** Restarts the timeout. @param awaited what the call waits for; ends the message of the timeout error */
   startTimer(awaited: string): void {
     clearTimeout(this.#timer);
     if (this.#timeoutMs === Number.POSITIVE_INFINITY || this.signal.aborted) return;
@@ -35,7 +35,10 @@ export class CallScope {
     clearTimeout(this.#timer);
   }
 
-  /** Returns the error to reject with: the reason of an abort, not an error that the abort caused. */
+  /**
+   * Returns the error to reject with: if the call was aborted, the reason, not an error that the abort
+   * caused.
+   */
   failure(thrown: unknown): unknown {
     return this.signal.aborted ? this.signal.reason : thrown;
   }

@@ -33,15 +33,15 @@ import type {
 export interface ClientOptions {
   /** Address of the service, such as "https://speech.example.org"; may include a path. */
   readonly baseUrl: string;
-  /** Address of file transcription, if it differs. */
+  /** Address of file transcription, if different. */
   readonly sttUrl?: string | undefined;
-  /** Address of live transcription, if it differs: an http, https, ws or wss URL. */
+  /** Address of live transcription, if different: an http, https, ws or wss URL. */
   readonly streamUrl?: string | undefined;
   /** `sk-svc-...`. Anyone with the key can spend your credits, so never put it into a page. */
   readonly apiKey?: string | undefined;
   /**
-   * Gets a token for each live connection from your server, which requests it with the key. Default: the
-   * client requests it with its `apiKey`.
+   * Gets a token for each live connection from your server, which creates it with its key. Default: the
+   * client creates it with `apiKey`.
    */
   readonly streamToken?: ((signal: AbortSignal) => Promise<string>) | undefined;
   /** Timeout of a request in milliseconds, including retries; default 120,000. */
@@ -53,53 +53,56 @@ export interface ClientOptions {
 }
 
 export interface SpeakOptions extends BilledOptions {
-  /** Adds `words` with their times, for free. Rejected for models without word times. */
+  /** Adds `words` with their times, for free. Rejected for models that do not support word times. */
   readonly timestamps?: boolean | undefined;
   /** Format of the samples in each WAV; default `linear16`, 16-bit PCM. G.711 is for telephone lines. */
   readonly encoding?: "linear16" | "mulaw" | "alaw" | undefined;
-  /** Hz: 8,000, 16,000, 24,000, 32,000 or 48,000, with G.711 one of the first two; default 24,000 or 8,000. */
+  /**
+   * Sample rate in Hz: 8,000, 16,000, 24,000, 32,000 or 48,000; G.711: 8,000 or 16,000. Default 24,000;
+   * G.711: 8,000.
+   */
   readonly sampleRateHz?: number | undefined;
 }
 
 export interface SpeakStreamOptions extends SpeakOptions {
   /**
-   * Content of a frame: a whole sentence (default), or with `chunks` a part of one, so that playback can
-   * start before the sentence is complete.
+   * Content of a frame: a whole sentence (default), or with `chunks` part of one, so that playback can start
+   * before the sentence is complete.
    */
   readonly frames?: "sentences" | "chunks" | undefined;
 }
 
 export interface TranscribeOptions extends BilledOptions {
-  /** Id of a recognition model; default: the service's default. */
+  /** ID of a recognition model; default: the service's default. */
   readonly model?: string | undefined;
   /** Adds `words` and `segments`, for free. */
   readonly timestamps?: boolean | undefined;
-  /** Tells speakers apart: adds `speaker` to `words` and `segments`, which it includes; default false. */
+  /** Tells speakers apart: adds `words` and `segments`, each with its `speaker`; default false. */
   readonly diarize?: boolean | undefined;
-  /** The number of speakers, if it is known; only with `diarize`. */
+  /** The number of speakers, if known; only with `diarize`. */
   readonly speakers?: number | undefined;
-  /** Words and phrases to prefer, at most 100, in letters of the model. */
+  /** Words and phrases to prefer, at most 100, spelled with the model's letters. */
   readonly hotWords?: readonly HotWord[] | undefined;
-  /** Adds `display_text`: capitals, punctuation and figures; default false. */
+  /** Adds `display_text` with capitals, punctuation and digits; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data in all texts. */
   readonly redact?: readonly RedactedKind[] | undefined;
   /**
-   * `split` transcribes each channel separately, up to 8, and charges each: words and segments have a
-   * `channel`. Default `mix`: all channels become one.
+   * `split` transcribes up to 8 channels separately and charges each; words and segments then have a
+   * `channel`. Default `mix`: all channels are mixed into one.
    */
   readonly channels?: "mix" | "split" | undefined;
-  /** Format of samples without a header; default: the source is a file. */
+  /** Format of raw samples; default: the source is an audio file with a header. */
   readonly raw?: RawFormat | undefined;
-  /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
+  /** Name whose extension specifies the container format; default: the name of the source, or `audio.wav`. */
   readonly fileName?: string | undefined;
-  /** Called during the upload. */
+  /** Called as the upload progresses. */
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
   /**
-   * Called with the transcribed share of the audio, 0 to 1, which restarts at 0 if the service retries. With
-   * it, `timeoutMs` limits the time between two events.
+   * Called with the transcribed share of the audio, 0 to 1; restarts at 0 if the service retries. If set,
+   * `timeoutMs` limits the time between two events.
    */
   readonly onProgress?: ((share: number) => void) | undefined;
 }
@@ -116,11 +119,11 @@ interface Models {
   readonly transcription: readonly Recognizer[];
 }
 
-/** A transcription with data from its response headers. */
+/** A transcription, plus data from its response headers. */
 export type Transcribed = Transcription & {
-  /** `x-request-id`, the ledger's reference for the charge. */
+  /** `x-request-id`, by which the ledger identifies the charge. */
   readonly request_id: string | null;
-  /** Whether this call was free because its idempotency key was charged before. */
+  /** Whether this call was free because the same idempotency key had already been charged. */
   readonly is_replayed: boolean;
 };
 
@@ -129,12 +132,12 @@ const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /**
- * Calls the service's HTTP and WebSocket API. Asynchronous methods accept an `AbortSignal`; they reject with
+ * Calls the service's HTTP and WebSocket API. Asynchronous methods accept an `AbortSignal`. They reject with
  * an `ApiError` if the service rejects the request, a `ConnectionError` if it cannot be reached, and a
- * `RequestTimeoutError` if it takes too long. Transient failures are retried without a second charge.
+ * `RequestTimeoutError` if it takes too long. Transient failures are retried and charged only once.
  */
 export class ServiceClient {
-  /** Transcriptions that outlive their request. */
+  /** Transcriptions that continue after their request ends. */
   readonly jobs: Jobs;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
@@ -174,7 +177,7 @@ export class ServiceClient {
 
   /**
    * Synthesizes a text and yields each sentence or chunk as soon as it is ready. The request is sent when the
-   * loop starts, and aborted when the loop is left.
+   * loop starts, and aborted if the caller leaves the loop.
    */
   async *speakStream(
     request: SpeechRequest,
@@ -184,7 +187,7 @@ export class ServiceClient {
     yield* readSpeechFrames(await this.#requester.open(plan, options));
   }
 
-  /** Speaks text that arrives in pieces, such as the answer of an assistant. Costs as `speak`. */
+  /** Speaks text that arrives in pieces, such as an assistant's reply. Costs the same as `speak`. */
   speakLive(options: LiveSpeechOptions = {}): LiveSpeech {
     return new LiveSpeech({ ...this.#live, url: this.#baseUrl }, options);
   }
@@ -202,17 +205,17 @@ export class ServiceClient {
     return new LiveTranscription(this.#live, options);
   }
 
-  /** Lists the speech models, the default first. Needs no key. */
+  /** Lists the speech models, starting with the default. Needs no key. */
   async models(options: CallOptions = {}): Promise<readonly Model[]> {
     return (await this.#get<Models>("v1/models", options)).data;
   }
 
-  /** Lists the recognition models, the default first. Needs no key. */
+  /** Lists the recognition models, starting with the default. Needs no key. */
   async recognizers(options: CallOptions = {}): Promise<readonly Recognizer[]> {
     return (await this.#get<Models>("v1/models", options)).transcription;
   }
 
-  /** Lists the voices of a speech model; default: the service's default model. Needs no key. */
+  /** Lists the voices of a speech model, by default the service's default model. Needs no key. */
   async voices(options: CallOptions & { readonly model?: string | undefined } = {}): Promise<Voices> {
     return this.#get<Voices>("v1/voices", options, { query: queryOf({ model: options.model }) });
   }
@@ -222,7 +225,7 @@ export class ServiceClient {
     return this.#get<Health>("health", options);
   }
 
-  /** Returns whether the service accepts work now, and if not, why. Needs no key. Default: no retries. */
+  /** Returns whether the service accepts work now, and if not, why. Needs no key. Not retried by default. */
   async readiness(options: CallOptions = {}): Promise<Readiness> {
     try {
       await this.#get("ready", { maxRetries: 0, ...options });
@@ -238,7 +241,7 @@ export class ServiceClient {
     return this.#get<Balance>("v1/balance", options, { headers: this.#authorization });
   }
 
-  /** Returns the key's limits, and what it used this month. */
+  /** Returns the key's limits and its usage this month. */
   async key(options: CallOptions = {}): Promise<KeyInfo> {
     return this.#get<KeyInfo>("v1/key", options, { headers: this.#authorization });
   }
@@ -249,7 +252,7 @@ export class ServiceClient {
     return this.#get<Usage>("v1/usage", options, { query, headers: this.#authorization });
   }
 
-  /** Returns a token that opens one live socket within 60 s, for a server to pass to its pages. */
+  /** Returns a token that a server can pass to its pages; it opens one live socket within 60 s. */
   async streamToken(options: CallOptions = {}): Promise<StreamToken> {
     const url = urlOf(this.#baseUrl, "v1/stream/token");
     const response = await this.#requester.open(
@@ -320,14 +323,14 @@ function isUrl(source: AudioSource): source is { readonly url: string } {
   return "url" in source && typeof source.url === "string";
 }
 
-/** Returns an address with a trailing slash, so that relative paths keep its own path. */
+/** Returns an address with a trailing slash, so that relative paths are appended to its own path. */
 function serviceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null) url.protocol = url.protocol.replace(/^ws/, "http");
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the service address must start with http:// or https://, received "${text}"`);
   }
-  // The lookbehind matches only at the first slash of a run; matching at each would take quadratic time.
+  // The lookbehind matches only at the first slash of a run; matching at every slash takes quadratic time.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }

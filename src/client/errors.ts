@@ -1,7 +1,7 @@
-/** Base class of the client's errors. An aborted call rejects with its signal's reason instead. */
+/** Base class of the client's errors. An aborted call rejects with the reason of its signal instead. */
 export class DauysError extends Error {
   override readonly name: string = "DauysError";
-  /** A stable name in snake_case: the service's `X-Svc-Error`, or one of the client's own. */
+  /** A stable name in snake_case: the service's `X-Svc-Error`, or one that the client defines. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -24,9 +24,12 @@ export class ApiError extends DauysError {
   /** HTTP status; for a live session, its close code minus 4000. */
   readonly status: number;
   readonly detail: string;
-  /** `x-request-id`, for bug reports; null if the response is not from the service, or came over a socket. */
+  /**
+   * `x-request-id`, for bug reports; null if the response is not from the service, or the error came over a
+   * socket.
+   */
   readonly requestId: string | null;
-  /** Milliseconds to wait before a retry; null if the service did not say. */
+  /** Milliseconds to wait before a retry; null if the service did not specify a time. */
   readonly retryAfterMs: number | null;
 
   constructor({ status, code, detail, requestId, retryAfterMs }: ApiErrorParts) {

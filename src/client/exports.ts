@@ -1,4 +1,4 @@
-// Names that the library exports for every platform.
+// Exports of the library on every platform.
 export type { AudioSource } from "./audio-source.js";
 export type {
   ClientOptions,

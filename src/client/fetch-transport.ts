@@ -2,7 +2,7 @@ import { chunksOf } from "./bytes.js";
 import type { RequestBody, TransportRequest, TransportResponse } from "./transport.js";
 import { canUseXhr, sendByXhr } from "./xhr-transport.js";
 
-/** Sends a request with `fetch`, or XMLHttpRequest for upload progress, which `fetch` does not report. */
+/** Sends a request with `fetch`. For upload progress, which `fetch` does not report, uses XMLHttpRequest. */
 export async function sendByFetch(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, signal, onUploadProgress } = request;
   const body = await bodyInit(request.body);
@@ -14,13 +14,13 @@ export async function sendByFetch(request: TransportRequest): Promise<TransportR
     header: (name) => response.headers.get(name),
     body: response.body === null ? none() : chunksOf(response.body),
     cancel: () => {
-      // A failed stream rejects; its reader gets the error.
+      // A failed stream rejects here; its reader gets the error anyway.
       response.body?.cancel().catch(() => {});
     },
   };
 }
 
-/** Collects streams in Blobs, which browsers may keep on disk: they send streams only over HTTP/2. */
+/** Collects streams in Blobs, which browsers may keep on disk: they can send streams only over HTTP/2. */
 async function bodyInit(body: RequestBody | null): Promise<Uint8Array<ArrayBuffer> | Blob | null> {
   if (body === null) return null;
   if (body.type === "bytes") return body.bytes;

@@ -15,7 +15,7 @@ export class FrameQueue<Item> {
     else this.#takeReader()?.settle({ done: false, value: item });
   }
 
-  /** Drops all items that were not read. */
+  /** Drops all items that have not been read. */
   clear(): void {
     this.#items = [];
   }
@@ -25,7 +25,7 @@ export class FrameQueue<Item> {
     this.#takeReader()?.settle({ done: true, value: undefined });
   }
 
-  /** Fails the reader after it has read the queued items. */
+  /** Makes the reader fail after it has read the queued items. */
   fail(error: unknown): void {
     this.#ending ??= { error };
     this.#takeReader()?.fail(error);

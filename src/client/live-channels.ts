@@ -3,7 +3,7 @@ import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
 
-/** The transcripts of a session's channels, which share their sockets; mono audio has one. */
+/** The transcripts of a session's channels, which share a socket. Mono audio has one channel. */
 export class LiveChannels {
   readonly #transcripts: readonly LiveTranscript[];
 
@@ -15,12 +15,12 @@ export class LiveChannels {
     return this.#transcripts[0]!.offsetSamples;
   }
 
-  /** Start of the next socket's audio: as early as the channel that needs it most. */
+  /** Start of the next socket's audio, early enough for every channel. */
   get resumeSample(): number {
     return Math.min(...this.#transcripts.map((own) => own.resumeSample));
   }
 
-  /** As in `LiveTranscript`, of each channel. */
+  /** `displayEnd` of each channel; see `LiveTranscript`. */
   get displayEnds(): readonly string[] {
     return this.#transcripts.map((own) => own.displayEnd);
   }

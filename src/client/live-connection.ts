@@ -6,24 +6,24 @@ import { SendWindow } from "./send-window.js";
 import type { LiveMessage } from "./types.js";
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024;
-/** Sending pauses above this: data in the socket's buffer cannot be taken back. */
+/** Sending pauses when more is buffered: data in the socket's buffer cannot be taken back. */
 const SOCKET_BACKLOG_BYTES = 256 * 1024;
 const PUMP_AGAIN_MS = 50;
-/** The service closes sessions that send nothing for 60 s. */
+/** Interval of keepalives; the service closes sessions that send nothing for 60 s. */
 const KEEPALIVE_MS = 20_000;
 
 export interface LiveConnectionParts {
   readonly history: LiveHistory;
-  /** Position in the history where this socket starts. */
+  /** Position in the history at which this socket starts. */
   readonly fromByte: number;
-  /** Interleaved channels of the audio; 1 by default. */
+  /** Number of interleaved channels; 1 by default. */
   readonly channelCount?: number | undefined;
   readonly onMessage: (message: LiveMessage) => void;
-  /** Called after sending, when there may be room again. */
+  /** Called after data was sent, when there may be room again. */
   readonly onSent: () => void;
 }
 
-/** Runs one socket of a live session, and sends the history from a position on as it grows. */
+/** Runs one socket of a live session, and sends the history from some position on, as it grows. */
 export class LiveConnection {
   readonly #parts: LiveConnectionParts;
   readonly #reader: LiveHistoryReader;
@@ -44,7 +44,7 @@ export class LiveConnection {
     this.#reader = parts.history.readFrom(parts.fromByte);
   }
 
-  /** End of the audio passed to the socket. */
+  /** End of the audio that was passed to the socket. */
   get sentByte(): number {
     return this.#reader.byte;
   }
@@ -52,8 +52,8 @@ export class LiveConnection {
   /**
    * Resolves when the socket ends.
    *
-   * @throws {RequestTimeoutError} if the service is not ready before the deadline
-   * @throws the signal's reason when it aborts, or the error of the request for a token
+   * @throws {RequestTimeoutError} if the session is not ready before the deadline
+   * @throws the signal's reason if it is aborted, or the error of the token request
    */
   async run(endpoint: LiveEndpoint, query: URLSearchParams, signal: AbortSignal): Promise<LiveEnding> {
     signal.throwIfAborted();
@@ -135,7 +135,7 @@ export class LiveConnection {
       this.#requestId = message.request_id;
     } else if (message.type === "error") this.#error = message;
     else if (message.type === "done") this.#done = message;
-    // A stopping service accepts no more audio; the next socket sends it.
+    // A stopping service accepts no more audio, so the next socket sends it.
     else if (message.type === "going_away") this.#isServiceStopping = true;
     else if (message.type === "partial" || message.type === "final")
       this.#window.transcribedUntil(message.end);

@@ -12,17 +12,19 @@ export interface LiveEnding {
   readonly requestId: string | null;
 }
 
-/** Sent by a proxy or a page that shuts down. */
+/** Sent by a proxy, or by a page that is being closed. */
 const GOING_AWAY = 1001;
-/** Reported by the platform for a connection that broke without a close message. */
+/** Reported by the platform if a connection broke without a close message. */
 export const ABNORMAL_CLOSE = 1006;
-/** Another connection may succeed: the service failed, stopped or is full, or this machine was suspended. */
+/**
+ * Another connection may succeed: the service failed, is stopping or is full, or this machine was suspended.
+ */
 const TRANSIENT_CODES: readonly number[] = [
   ...[GOING_AWAY, ABNORMAL_CLOSE],
   ...[CLOSE.internal, CLOSE.goingAway, CLOSE.noCapacity, CLOSE.idle, CLOSE.storeAway],
 ];
 
-/** Returns whether another connection may continue the session. */
+/** Returns whether the session may continue over another connection. */
 export function canReconnect({ closeCode, error }: LiveEnding): boolean {
   if (error?.code === "out_of_credits" || error?.code === "key_budget_exceeded") return false;
   return error?.retryable === true || TRANSIENT_CODES.includes(closeCode);
@@ -44,7 +46,7 @@ export function endingError(
   return new LiveError(code, detail, { closeCode, requestId });
 }
 
-/** Returns whether a failure to open a socket, or to get its token, may pass. */
+/** Returns whether opening a socket, or getting its token, may succeed later. */
 export function isTransient(thrown: unknown): thrown is DauysError {
   if (thrown instanceof ApiError) return thrown.retryAfterMs !== null || thrown.status >= 502;
   return thrown instanceof ConnectionError || thrown instanceof RequestTimeoutError;

@@ -15,7 +15,7 @@ interface Mark {
 
 /**
  * Keeps the input of a live session that may have to be sent again: audio, and marks where the caller ended
- * utterances. Positions are bytes since the start of the session.
+ * utterances. Positions are in bytes since the start of the session.
  */
 export class LiveHistory {
   readonly #chunks: Chunk[] = [];
@@ -24,7 +24,7 @@ export class LiveHistory {
   #endByte = 0;
   #isClosed = false;
 
-  /** Position of the first byte that is kept. */
+  /** Position of the first byte that is still kept. */
   get startByte(): number {
     return this.#chunks[0]?.startByte ?? this.#endByte;
   }
@@ -37,7 +37,7 @@ export class LiveHistory {
     return this.#isClosed;
   }
 
-  /** Takes ownership of the bytes: the caller must not change them. */
+  /** Adds audio. Takes ownership of the bytes: the caller must not change them. */
   append(bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.length === 0) return;
     this.#chunks.push({ startByte: this.#endByte, bytes });
@@ -59,7 +59,7 @@ export class LiveHistory {
     this.#marks = this.#marks.filter((mark) => mark.atByte >= this.startByte);
   }
 
-  /** Returns a reader that starts at `byte`. A mark at the boundary belongs to the earlier audio. */
+  /** Returns a reader that starts at `byte`. A mark exactly there belongs to the earlier audio. */
   readFrom(byte: number): LiveHistoryReader {
     const marksBefore = this.#marks.findLast((mark) => mark.atByte <= byte && byte > 0)?.number ?? -1;
     return new LiveHistoryReader(this, byte, marksBefore);
@@ -94,7 +94,9 @@ export class LiveHistoryReader {
     return this.#byte;
   }
 
-  /** Returns the next item, with at most `maxBytes` of audio; null if there is none yet, or no room. */
+  /**
+   * Returns the next item, with at most `maxBytes` of audio; null if there is nothing yet, or no room for it.
+   */
   next(maxBytes: number): LiveItem | null {
     const mark = this.#history.markAfter(this.#lastMark);
     const beforeMark = mark === null ? Number.POSITIVE_INFINITY : mark.atByte - this.#byte;

@@ -3,7 +3,7 @@ import { formatHotWords, type HotWord, queryOf, readingQuery } from "./query.js"
 import type { RedactedKind } from "./types.js";
 
 export interface LiveOptions {
-  /** Id of a recognition model; default: the service's default. */
+  /** ID of a recognition model; default: the service's default. */
   readonly model?: string | undefined;
   /** Milliseconds of silence that end an utterance, 100 to 2,000; default 200. */
   readonly endOfUtteranceMs?: number | undefined;
@@ -13,24 +13,24 @@ export interface LiveOptions {
   readonly partials?: boolean | undefined;
   /** Whether finals include word times; default false. */
   readonly words?: boolean | undefined;
-  /** Words and phrases to prefer, at most 100, in letters of the model. */
+  /** Words and phrases to prefer, at most 100, spelled with the model's letters. */
   readonly hotWords?: readonly HotWord[] | undefined;
-  /** Adds `display_text` to finals: capitals, punctuation and figures; default false. */
+  /** Adds `display_text` with capitals, punctuation and digits to finals; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
   readonly numerals?: "auto" | "all" | "none" | undefined;
   /** Masks personal data; partials then have no text. */
   readonly redact?: readonly RedactedKind[] | undefined;
   /**
-   * Interleaved channels of the audio, 1 to 8. Each is transcribed separately, charged, and counted as a
+   * Number of interleaved channels, 1 to 8. Each is transcribed and charged separately, and counts as a
    * session; results have a `channel`. Default: mono audio.
    */
   readonly channelCount?: number | undefined;
   /** Ends the session immediately: its loop, `send` and `done` reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds during which a lost connection is retried; default 60,000, 0 for never. */
+  /** How long to retry a lost connection, in milliseconds; default 60,000, 0 for never. */
   readonly reconnectTimeoutMs?: number | undefined;
-  /** Seconds of audio that may wait for a connection; more fails the session; default 60. */
+  /** Seconds of audio that may wait for a connection; default 60. More makes the session fail. */
   readonly bufferSeconds?: number | undefined;
   /** Milliseconds from `close` to `done`; default 120,000. */
   readonly closeTimeoutMs?: number | undefined;
@@ -41,35 +41,38 @@ export interface LiveOptions {
 export type LiveStatus =
   | {
       readonly type: "ready";
-      /** The ledger's reference for this connection's charge. */
+      /** Identifies this connection's charge in the ledger. */
       readonly sessionId: string;
       readonly requestId: string;
       readonly model: string;
       readonly endOfUtteranceMs: number;
     }
-  /** The connection was lost; the next attempt starts after `delayMs`. */
+  /** The connection was lost. The next attempt starts after `delayMs`. */
   | {
       readonly type: "reconnecting";
       readonly attempt: number;
       readonly delayMs: number;
       readonly cause: DauysError;
     }
-  /** The service stops within this many seconds; the session continues on the next one. */
+  /** The service stops within this many seconds. The session continues on the next one. */
   | { readonly type: "going_away"; readonly deadlineSeconds: number };
 
 /** Summary of a session. */
 export interface LiveDone {
   /** Seconds of audio sent. */
   readonly audioSeconds: number;
-  /** Credits charged by connections that reported them; a broken connection is charged without a report. */
+  /** Credits that connections reported. A broken connection is charged without a report. */
   readonly creditsCharged: number;
-  /** Ids of all connections: the ledger's references for their charges. */
+  /** IDs of all connections, which identify their charges in the ledger. */
   readonly sessionIds: readonly string[];
-  /** Connections whose charge is missing from `creditsCharged`. */
+  /** Number of connections whose charge is missing from `creditsCharged`. */
   readonly unsettledConnections: number;
-  /** The mark that ends the last `display_text`; empty if that has one, or without `display`. */
+  /**
+   * Punctuation that ends the last `display_text`; empty if that text already ends with it, or without
+   * `display`.
+   */
   readonly displayEnd: string;
-  /** That mark of each channel; only with `channelCount`. */
+  /** `displayEnd` of each channel; only with `channelCount`. */
   readonly displayEnds?: readonly string[] | undefined;
 }
 

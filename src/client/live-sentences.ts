@@ -1,24 +1,24 @@
 import type { LiveDone } from "./live-options.js";
 import type { LiveFinal, TimedWord } from "./types.js";
 
-/** One or several finals of a live session that form a sentence. */
+/** One or more finals of a live session that form a sentence. */
 export interface LiveSentence {
   readonly text: string;
   /** Seconds from the start of the session. */
   readonly start: number;
   readonly end: number;
-  /** Words of `text`; if the session was opened without `words`, the whole text as one word. */
+  /** Words of `text`. If the session was opened without `words`, the whole text counts as one word. */
   readonly words: readonly TimedWord[];
 }
 
-/** What a final adds to the text so far. */
+/** Text that a final adds to the text so far. */
 export interface LiveAddition {
-  /** Completes the text so far: an open mark, without the space after it. */
+  /** Punctuation that completes the text so far, without the space after it. */
   readonly mark: string;
-  /** Whether the text so far ends here, so that the final starts another sentence. */
+  /** Whether the text so far ends a sentence, so that the final starts another one. */
   readonly isNewSentence: boolean;
   readonly text: string;
-  /** Whether the text ends its sentence, so that no mark follows. */
+  /** Whether the added text ends its sentence, so that no punctuation follows. */
   readonly isComplete: boolean;
 }
 
@@ -28,14 +28,14 @@ export type SentencePart = Pick<
   "text" | "start" | "end" | "words" | "display_text" | "display_before" | "display_words"
 >;
 
-/** A text that ends its sentence. */
+/** Matches a text that ends its sentence. */
 export const STOP = /[.?!…]$/u;
 
 /**
  * Joins the finals of a live session into sentences, in order: readable text if the session was opened with
  * `display`, otherwise one sentence per final. Finals without text add nothing.
  *
- * @param done of the ended session; adds the mark at the end
+ * @param done `done` of the ended session, which adds the punctuation at the end
  */
 export function liveSentences(
   finals: Iterable<SentencePart>,
@@ -55,7 +55,7 @@ export function liveSentences(
   return sentences;
 }
 
-/** @param textBefore the sentence so far, or the one before; empty at the start */
+/** @param textBefore the sentence so far, or the previous sentence; empty at the start */
 export function additionOf(
   { text, display_text, display_before = "" }: SentencePart,
   textBefore: string,

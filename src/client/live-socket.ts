@@ -3,7 +3,7 @@ import { urlOf } from "./query.js";
 import type { SocketLike } from "./transport.js";
 import type { LiveMessage } from "./types.js";
 
-/** Announces that the second subprotocol is a key or a token. */
+/** Subprotocol which announces that the next one is a key or a token. */
 const BEARER_PROTOCOL = "svc-bearer";
 
 /** Where and how live sockets are opened. */
@@ -12,16 +12,16 @@ export interface LiveEndpoint {
   readonly openSocket: (url: URL, protocols: string[]) => SocketLike;
   /** Returns a key, or a new token for the next socket. */
   readonly credential: (signal: AbortSignal) => Promise<string>;
-  /** Milliseconds until a session must be ready. */
+  /** Milliseconds within which a session must be ready. */
   readonly openTimeoutMs: number;
 }
 
 export interface SocketEvents<Message = LiveMessage> {
   opened(): void;
   message(message: Message): void;
-  /** A binary message; ignored by default. */
+  /** Receives a binary message, which is ignored by default. */
   binary?(bytes: ArrayBuffer): void;
-  /** Called once; after a broken connection, `reason` and `cause` are what the platform reported. */
+  /** Called once. After a broken connection, `reason` and `cause` are those that the platform reported. */
   closed(code: number, reason: string, cause: unknown): void;
 }
 
@@ -56,7 +56,7 @@ export class LiveSocket<Message = LiveMessage> {
       const message = parseMessage(data);
       if (message !== null) events.message(message as Message);
     };
-    // Browsers report no details here; a close event always follows.
+    // Browsers report no details here, and a close event always follows.
     socket.onerror = ({ message, error }: { readonly message?: unknown; readonly error?: unknown }) => {
       if (typeof message === "string" && message !== "") reason = message;
       cause = error;
@@ -80,7 +80,7 @@ export class LiveSocket<Message = LiveMessage> {
     if (!this.#isOver) this.#socket.send(JSON.stringify(message));
   }
 
-  /** Closes the socket immediately; no more events follow. */
+  /** Closes the socket immediately; no events follow. */
   drop(): void {
     this.#isOver = true;
     if (this.#socket.terminate === undefined) this.#socket.close();
@@ -88,7 +88,9 @@ export class LiveSocket<Message = LiveMessage> {
   }
 }
 
-/** Returns null for anything but an object with a type. The service is trusted for the other fields. */
+/**
+ * Returns null for anything but an object with a type. Other fields are not checked: the service is trusted.
+ */
 function parseMessage(data: unknown): object | null {
   if (typeof data !== "string") return null;
   try {
@@ -96,7 +98,7 @@ function parseMessage(data: unknown): object | null {
     const isMessage = typeof message === "object" && message !== null && "type" in message;
     return isMessage ? message : null;
   } catch {
-    // Another server answers at this address; without `ready` the connection times out.
+    // Some other server answered at this address. Without `ready`, the connection times out.
     return null;
   }
 }

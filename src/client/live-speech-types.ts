@@ -5,17 +5,17 @@ export interface LiveSpeechOptions
   extends Pick<SpeechRequest, "model" | "voice" | "speed" | "normalize" | "seed" | "room_tone"> {
   /** Solver steps, 4 to 64; default 16. */
   readonly nfe?: number | undefined;
-  /** Hz of the audio: 8000, 16000, 24000 (default), 32000 or 48000. */
+  /** Sample rate of the audio in Hz: 8000, 16000, 24000 (default), 32000 or 48000. */
   readonly sampleRateHz?: number | undefined;
   /** Ends the session immediately: its loop and promises reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a message after `close` until the session fails; default 120,000. */
+  /** After `close`, milliseconds without a message until the session fails; default 120,000. */
   readonly closeTimeoutMs?: number | undefined;
   /** Receives the reason if a sentence cannot be spoken and is skipped. */
   readonly onWarning?: ((warning: { readonly code: string; readonly detail: string }) => void) | undefined;
 }
 
-/** Audio that the service sent, and its price. */
+/** Amount of audio that the service sent, and its price. */
 export interface SentSpeech {
   readonly audioSeconds: number;
   readonly characters: number;
@@ -25,43 +25,45 @@ export interface SentSpeech {
 /** A turn that was flushed. */
 export interface SpokenTurn extends SentSpeech {
   readonly turn: number;
-  /** A `cancel` ended it; the numbers are then 0, and its audio counts in the cancel's answer. */
+  /**
+   * Whether a `cancel` ended the turn. The numbers are then 0, and its audio is in the result of the cancel.
+   */
   readonly isCancelled: boolean;
 }
 
 export interface CancelOptions {
   /** Seconds of a turn's audio that the listener heard. */
   readonly playedSeconds?: number | undefined;
-  /** The turn that was playing; default: the last one with audio. */
+  /** The turn that was playing; default: the last turn with audio. */
   readonly playedTurn?: number | undefined;
 }
 
-/** Answer to a `cancel`. */
+/** Result of a `cancel`. */
 export interface CancelledSpeech extends SentSpeech {
   /** The last turn that was cancelled. */
   readonly turn: number;
   /**
-   * How many code points of the text of the turn that was playing were heard; null without `playedSeconds`, and for models
-   * without word times.
+   * How many code points of the playing turn's text the listener heard; null without `playedSeconds`, and for
+   * models without word times.
    */
   readonly heard: { readonly turn: number; readonly characters: number } | null;
 }
 
-/** Audio of a sentence, or of a part of one. */
+/** Audio of a sentence, or of part of one. */
 export interface LiveSpeechFrame {
-  /** How often `flush` and `cancel` were called before its text was written. */
+  /** Number of calls to `flush` and `cancel` before this turn's text was written. */
   readonly turn: number;
-  /** Counts the sentences of a session from 0. */
+  /** Number of the sentence in the session, from 0. */
   readonly sentence: number;
-  /** The sentence, with its first frame only. */
+  /** Text of the sentence, only in its first frame. */
   readonly text?: string | undefined;
   /** A complete WAV file: 16-bit PCM, mono. */
   readonly wav: Uint8Array<ArrayBuffer>;
   readonly sampleRateHz: number;
-  /** Start of the frame in the turn's audio. */
+  /** Start of the frame within the turn's audio. */
   readonly startSeconds: number;
   readonly durationSeconds: number;
-  /** Words that start in this frame, with times from its start; positions count in the turn's text. */
+  /** Words that start in this frame, with times from its start; positions are in the turn's text. */
   readonly words: readonly SpeechWord[];
 }
 
@@ -71,7 +73,7 @@ interface Sent {
   readonly credits_charged: number;
 }
 
-/** A text message of the service over `/v1/tts/live`. */
+/** A text message from the service over `/v1/tts/live`. */
 export type LiveSpeechMessage =
   | {
       readonly type: "ready";

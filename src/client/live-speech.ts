@@ -21,9 +21,9 @@ import {
 import { SpeechOutbox } from "./speech-outbox.js";
 
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
-/** The service closes sessions that receive nothing for ten minutes while there is nothing to speak. */
+/** Interval of keepalives; the service closes sessions that send nothing for ten idle minutes. */
 const KEEPALIVE_MS = 60_000;
-/** Pieces that arrive within this time are sent as one message; the service takes 100 messages a second. */
+/** Pieces that arrive within this time are sent as one message; the service allows 100 messages a second. */
 const GATHER_MS = 15;
 const NOT_CLOSED = { closeCode: null, requestId: null };
 
@@ -31,20 +31,20 @@ type Described = Extract<LiveSpeechMessage, { readonly type: "audio" }>;
 
 interface Waiting<Value> {
   readonly turn: number;
-  /** Text of the turn was dropped before it was sent. */
+  /** True if text of the turn was dropped before it was sent. */
   isDropped?: boolean;
   readonly settle: (value: Value) => void;
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * Speaks text as it is written: `write` accepts pieces of any size, and a loop over the session receives audio
- * in order. The text between two flushes or cancels is a turn.
+ * Speaks text as it is written. `write` accepts pieces of any size, and a loop over the session receives
+ * audio in order. The text between two flushes or cancels is a turn.
  *
- * A lost connection ends the session with an error: open another one for the text that was not heard.
+ * A lost connection ends the session with an error. Open another session for the text that was not heard.
  */
 export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
-  /** Resolves when the session has ended; rejects with the error of the loop. */
+  /** Resolves when the session has ended. Rejects with the same error as the loop. */
   readonly done: Promise<SentSpeech>;
   readonly #options: LiveSpeechOptions;
   readonly #scope: CallScope;
@@ -56,7 +56,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
   #isClosed = false;
   #failure: { readonly error: unknown } | null = null;
   #turn = 0;
-  /** Audio of earlier turns was cancelled. */
+  /** First turn whose audio was not cancelled. */
   #firstTurn = 0;
   #sampleRateHz = 0;
   #sessionId: string | null = null;
@@ -77,20 +77,20 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     if (signal.aborted) this.#stop.abort(signal.reason);
     signal.addEventListener("abort", () => this.#stop.abort(signal.reason));
     this.done = this.#run(endpoint);
-    // The loop rejects too; a caller that ignores `done` must not get an unhandled rejection.
+    // The loop rejects too. A caller that ignores `done` must not get an unhandled rejection.
     this.done.catch(() => {});
   }
 
-  /** Number of the turn that text is written to. */
+  /** Number of the turn to which text is written now. */
   get turn(): number {
     return this.#turn;
   }
 
   /**
    * Adds a piece of text, joined to the earlier text without a separator. Resolves when the service has room
-   * for more; until then the session keeps the text, so an assistant's answer need not wait.
+   * for more. Until then, the session keeps the text, so the caller need not wait.
    *
-   * @throws {LiveError} `closed` after `close`, or the error that ended the session
+   * @throws {LiveError} `closed` after `close`; otherwise the error that ended the session
    */
   write(text: string): Promise<void> {
     const error = this.#unwritable("write");
@@ -102,7 +102,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     return written;
   }
 
-  /** Ends the turn: its rest is spoken now. Resolves when all of its audio has arrived, or was cancelled. */
+  /** Ends the turn: speaks its rest now. Resolves when all of its audio has arrived, or was cancelled. */
   flush(): Promise<SpokenTurn> {
     const error = this.#unwritable("flush");
     if (error !== null) return rejected(error);
@@ -114,10 +114,10 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
   }
 
   /**
-   * Stops speaking, for a listener who interrupts: text that was not spoken and audio that was not read from
-   * the loop are dropped, and a new turn begins. Audio that was not sent is not charged.
+   * Stops speaking, because the listener interrupts. Drops text that was not spoken and audio that was not
+   * read from the loop, and starts a new turn. Audio that was not sent is not charged.
    *
-   * @throws {LiveError} `closed` after the end
+   * @throws {LiveError} `closed` if the session has ended
    */
   cancel(options: CancelOptions = {}): Promise<CancelledSpeech> {
     if (this.#failure !== null) return rejected(this.#failure.error);
@@ -148,7 +148,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     return {
       next: () => this.#frames.next(),
       return: async () => {
-        this.#stop.abort(new LiveError("left", "the caller left the loop over the audio", NOT_CLOSED));
+        this.#stop.abort(new LiveError("left", "the caller left the audio loop", NOT_CLOSED));
         return { done: true, value: undefined };
       },
     };
@@ -156,11 +156,11 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
 
   async #run(endpoint: LiveEndpoint): Promise<SentSpeech> {
     try {
-      // The caller must have the session before its first event.
+      // The caller must have the session object before its first event.
       await Promise.resolve();
       const sent = await this.#connect(endpoint);
       this.#frames.end();
-      // Sent after the service had ended the session.
+      // These were sent after the service had ended the session.
       for (const { turn, settle } of this.#cancels) settle({ turn, ...NOTHING_SENT, heard: null });
       for (const { turn, settle } of this.#flushes) settle({ turn, ...NOTHING_SENT, isCancelled: true });
       return sent;
@@ -178,7 +178,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     }
   }
 
-  /** Runs the session's socket. @throws the reason why it ended without `done` */
+  /** Runs the session's socket. @throws the reason if the session ended without `done` */
   async #connect(endpoint: LiveEndpoint): Promise<SentSpeech> {
     const { signal } = this.#stop;
     signal.throwIfAborted();
@@ -284,7 +284,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
       settle({ turn, ...spoken, isCancelled: isDropped || spoken.isCancelled });
   }
 
-  /** Sends what the service has room for. */
+  /** Sends as much as the service has room for. */
   #pump(): void {
     clearTimeout(this.#gatherTimer);
     this.#gatherTimer = undefined;
@@ -310,7 +310,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
 
   #waitIn<Value>(list: Waiting<Value>[], turn: number): Promise<Value> {
     const waiting = new Promise<Value>((settle, fail) => list.push({ turn, settle, fail }));
-    // The loop reports failures; a caller that does not wait must not get an unhandled rejection.
+    // The loop reports failures. A caller that does not wait must not get an unhandled rejection.
     waiting.catch(() => {});
     return waiting;
   }

@@ -2,11 +2,14 @@ import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import { STOP } from "./live-sentences.js";
 import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js";
 
-/** Left context of the encoder, 1.6 s: with it, audio that is sent again gives the same result. */
+/** Left context of the encoder, 1.6 s. With it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
-/** A longer utterance may have been cut at 30 s, within speech; sent from earlier, it is cut elsewhere. */
+/**
+ * A longer utterance may have been cut at 30 s, within speech. Sent from an earlier position, it is cut
+ * elsewhere.
+ */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
-/** A final this close to the end of the audio accepted by a stopping service was ended by the stop. */
+/** A final that ends this close to the end of the accepted audio was cut off because the service stopped. */
 const STOP_MARGIN_SAMPLES = LIVE_RATE_HZ;
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
@@ -18,22 +21,22 @@ interface Span {
 
 /**
  * Joins the results of several sockets into one transcript. After a lost connection, the next socket gets the
- * audio since shortly before the end of the last final. Results that the caller has already received are
- * dropped here, and times and numbers continue, so no final is lost or repeated.
+ * audio since shortly before the end of the last final. Results that the caller already has are dropped here,
+ * and times and numbers continue, so no final is lost or repeated.
  */
 export class LiveTranscript {
-  /** Samples of the session before the first one of the current socket. */
+  /** Samples of the session before the first sample of the current socket. */
   #offsetSamples = 0;
   #last: Span | null = null;
   #finalCount = 0;
   #isServiceStopping = false;
-  /** The latest final since the service started to stop: it may be cut off. */
+  /** The last final of a stopping service, held back because it may be cut off. */
   #held: LiveFinal | null = null;
   /** `display_text` of the last final that has one. */
   #lastText = "";
-  /** The closing mark that the socket reported, empty for none; null if unknown. */
+  /** The closing punctuation that the socket reported, empty for none; null if unknown. */
   #openMark: string | null = null;
-  /** Whether that final came from the current socket. */
+  /** Whether the last final came from the current socket. */
   #isLastOfSocket = false;
 
   get offsetSamples(): number {
@@ -45,18 +48,20 @@ export class LiveTranscript {
     if (this.#last === null) return 0;
     const { startSample, endSample } = this.#last;
     const context = endSample - startSample > MAYBE_CUT_SAMPLES ? 0 : CONTEXT_SAMPLES;
-    // The service works in frames: audio that starts on a frame boundary gives the same result.
+    // The service works in frames, so audio that starts on a frame boundary gives the same result.
     return Math.max(0, Math.floor(endSample / FRAME_SAMPLES) * FRAME_SAMPLES - context);
   }
 
-  /** The mark that ends the whole text; empty if it has one, or the text is not readable. */
+  /**
+   * Punctuation that ends the whole text; empty if the text already ends with it, or is not readable text.
+   */
   get displayEnd(): string {
     if (this.#lastText === "" || STOP.test(this.#lastText)) return "";
     const mark = this.#openMark;
     return mark === "" || (mark !== null && STOP.test(mark)) ? mark : ".";
   }
 
-  /** Starts another socket, whose audio starts at `offsetSamples`. */
+  /** Starts another socket, whose audio begins at `offsetSamples`. */
   startSocket(offsetSamples: number): void {
     this.#offsetSamples = offsetSamples;
     this.#isServiceStopping = false;
@@ -68,7 +73,7 @@ export class LiveTranscript {
   accept(message: LivePartial | LiveFinal): readonly LiveResult[] {
     if (message.type === "partial") return this.#partial(message);
     const { startSample, endSample } = this.#spanOf(message);
-    // A repeated result: new ones start after the pause that ended the last final.
+    // This result is a repeat: new ones start after the pause that ended the last final.
     if (this.#last !== null && (startSample + endSample) / 2 < this.#last.endSample) return [];
     if (!this.#isServiceStopping) return [this.#forward(message)];
     const before = this.releaseHeld();
@@ -76,12 +81,12 @@ export class LiveTranscript {
     return before;
   }
 
-  /** Notes that the service is stopping: it will end the open utterance, even within a word. */
+  /** Notes that the service is stopping. It will end the open utterance, even within a word. */
   serviceStopping(): void {
     this.#isServiceStopping = true;
   }
 
-  /** Returns the held final if it is complete by the audio that the service accepted; else drops it. */
+  /** Returns the held final if the audio that the service accepted completes it; otherwise drops it. */
   settle(done: DoneMessage, { endOfUtteranceMs, isAll }: DoneRules): readonly LiveResult[] {
     const acceptedSample = this.#offsetSamples + toSamples(done.audio_seconds);
     const marginSamples = (endOfUtteranceMs / 1_000) * LIVE_RATE_HZ + STOP_MARGIN_SAMPLES;
@@ -89,7 +94,7 @@ export class LiveTranscript {
       this.#held === null || isAll || this.#spanOf(this.#held).endSample < acceptedSample - marginSamples;
     if (!isWhole) return [];
     const results = this.releaseHeld();
-    // A socket without finals has no mark to report.
+    // A socket without finals has no punctuation to report.
     if (done.display_end || this.#isLastOfSocket) this.#openMark = done.display_end ?? null;
     return results;
   }
@@ -101,7 +106,7 @@ export class LiveTranscript {
     return held === null ? [] : [this.#forward(held)];
   }
 
-  /** The next socket will produce the held final again, but not the text that joins it to the one before. */
+  /** Drops the held final. The next socket repeats it, but not the text that joins it to the previous one. */
   #dropHeld(): void {
     const mark = this.#held?.display_before?.trimEnd() ?? "";
     if (mark !== "") this.#openMark = mark;
@@ -109,7 +114,7 @@ export class LiveTranscript {
   }
 
   #partial(message: LivePartial): readonly LiveResult[] {
-    // The next socket repeats this part.
+    // The next socket repeats this part of the audio.
     if (this.#isServiceStopping) return [];
     const { startSample } = this.#spanOf(message);
     if (this.#last !== null) {
@@ -126,7 +131,7 @@ export class LiveTranscript {
     return final;
   }
 
-  /** Joins a final to the one before, as the service does within a socket. */
+  /** Joins a final to the previous one, as the service does within a socket. */
   #joined(final: LiveFinal): LiveFinal {
     const { display_text, display_before = "" } = final;
     if (display_text === undefined || display_text === "") return final;
@@ -167,7 +172,7 @@ export class LiveTranscript {
     };
   }
 
-  /** Adds whole samples, so that the sum has no more digits than its parts. */
+  /** Adds times as whole samples, so that the sum has no more digits than its parts. */
   #shift(seconds: number): number {
     if (this.#offsetSamples === 0) return seconds;
     return (this.#offsetSamples + toSamples(seconds)) / LIVE_RATE_HZ;

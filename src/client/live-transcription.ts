@@ -13,31 +13,31 @@ import { backoffMs, sleep } from "./retry.js";
 import type { LiveMessage, LiveResult } from "./types.js";
 
 /**
- * How long sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so older audio
- * has been transcribed, and its speech is part of a final.
+ * Seconds for which sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so
+ * older audio has been transcribed, and its speech is part of a final.
  */
 const KEPT_SECONDS = 95;
-/** `send` waits while more than this is unsent. */
+/** `send` waits while more audio than this is unsent. */
 const BACKLOG_SECONDS = 10;
 const DEFAULT_RECONNECT_TIMEOUT_MS = 60_000;
 const DEFAULT_BUFFER_SECONDS = 60;
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
-/** `endpointing=adaptive` waits at most this many times the threshold. */
+/** `endpointing=adaptive` waits at most this multiple of the threshold. */
 const ADAPTIVE_FACTOR = 3;
-/** Few, because a first connection usually fails because of a wrong address. */
+/** Only a few, because the cause of a failed first connection is usually a wrong address. */
 const FIRST_CONNECTION_RETRIES = 2;
-/** Losing a connection that lasted this long restarts the backoff. */
+/** If a connection lasted this long before it was lost, the backoff starts over. */
 const STABLE_AFTER_MS = 10_000;
 
 /**
- * A live session: `send` accepts audio, and a loop over the session receives results.
+ * A live session. `send` accepts audio, and a loop over the session receives results.
  *
- * If the connection is lost or the service restarts, another connection continues: audio since the last final
- * is sent again, and the times and numbers of results continue. The caller sees a delay and a status. Audio
- * that is sent twice is charged twice, usually a few seconds.
+ * If the connection is lost or the service restarts, another connection continues. Audio since the last final
+ * is sent again, and the times and numbers of results continue, so the caller only sees a delay and a status.
+ * Audio that is sent twice, usually a few seconds, is charged twice.
  */
 export class LiveTranscription implements AsyncIterable<LiveResult> {
-  /** Resolves when the session has ended; rejects with the error of the loop. */
+  /** Resolves when the session has ended. Rejects with the same error as the loop. */
   readonly done: Promise<LiveDone>;
   readonly #endpoint: LiveEndpoint;
   readonly #options: LiveOptions;
@@ -46,7 +46,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   readonly #stop = new AbortController();
   readonly #history = new LiveHistory();
   readonly #transcript: LiveChannels;
-  /** Bytes of one sample of every channel. */
+  /** Bytes of one sample in all channels. */
   readonly #blockBytes: number;
   readonly #results = new ResultQueue();
   readonly #sessionIds: string[] = [];
@@ -54,7 +54,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
   #connection: LiveConnection | null = null;
   #endOfUtteranceMs: number;
   #hasBeenReady = false;
-  /** Results of the current connection delivered to the caller. */
+  /** Number of the current connection's results that the caller has received. */
   #deliveredCount = 0;
   #creditsCharged = 0;
   #settledCount = 0;
@@ -73,21 +73,21 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     if (this.#scope.signal.aborted) this.#stop.abort(this.#scope.signal.reason);
     this.#scope.signal.addEventListener("abort", () => this.#stop.abort(this.#scope.signal.reason));
     this.done = this.#run();
-    // The loop rejects too; a caller that ignores `done` must not get an unhandled rejection.
+    // The loop rejects too. A caller that ignores `done` must not get an unhandled rejection.
     this.done.catch(() => {});
   }
 
   /**
    * Sends a copy of 16-bit little-endian PCM at 16 kHz, mono or with `channelCount` interleaved channels, in
-   * parts of any size. Resolves when there is
-   * room for more; with audio from a microphone there is no need to wait.
+   * parts of any size. Resolves when there is room for more. Callers that send from a microphone need not
+   * wait.
    *
-   * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` wait for a
-   * connection, which ends the session
+   * @throws {LiveError} `closed` after `close`; `buffer_full` if more than `bufferSeconds` of audio wait for
+   *   a connection, which ends the session
    */
   send(pcm: Int16Array | Uint8Array | ArrayBuffer): Promise<void> {
     const sent = this.#send(pcm);
-    // The loop reports failures; a caller that does not wait here must not get an unhandled rejection.
+    // The loop reports failures. A caller that does not wait here must not get an unhandled rejection.
     sent.catch(() => {});
     return sent;
   }
@@ -99,7 +99,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     this.#connection?.pump();
   }
 
-  /** Declares the audio complete; audio already sent is still transcribed. Returns `done`. */
+  /** Declares the audio complete. Audio that was sent is still transcribed. Returns `done`. */
   close(): Promise<LiveDone> {
     if (this.#history.isClosed) return this.done;
     this.#history.close();
@@ -116,7 +116,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     return {
       next: () => this.#results.next(),
       return: async () => {
-        this.#stop.abort(new LiveError("left", "the caller left the loop over the results", NOT_CLOSED));
+        this.#stop.abort(new LiveError("left", "the caller left the results loop", NOT_CLOSED));
         return { done: true, value: undefined };
       },
     };
@@ -143,7 +143,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
 
   async #run(): Promise<LiveDone> {
     try {
-      // The caller must have the session before the first status.
+      // The caller must have the session object before its first status.
       await Promise.resolve();
       await this.#keepConnected();
       this.#results.end();
@@ -168,7 +168,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     }
   }
 
-  /** Opens connections until one has processed all audio. */
+  /** Opens connections until one of them has processed all audio. */
   async #keepConnected(): Promise<void> {
     const { reconnectTimeoutMs = DEFAULT_RECONNECT_TIMEOUT_MS } = this.#options;
     let lostAtMs = performance.now();
@@ -196,7 +196,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     const frameBytes = FRAME_SAMPLES * this.#blockBytes;
     const fromByte = Math.max(
       this.#transcript.resumeSample * this.#blockBytes,
-      // If audio beyond that position was dropped, still start on a frame boundary.
+      // Even if audio beyond that position was dropped, start on a frame boundary.
       Math.ceil(this.#history.startByte / frameBytes) * frameBytes,
     );
     this.#transcript.startSocket(fromByte / this.#blockBytes);
@@ -214,7 +214,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
       return { ending, error: endingError(ending) };
     } catch (thrown) {
       this.#stop.signal.throwIfAborted();
-      // Failing to get a token counts as a lost connection.
+      // A failure to get a token counts as a lost connection.
       if (isTransient(thrown)) return { ending: null, error: thrown };
       throw thrown;
     } finally {
@@ -254,7 +254,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     return done !== null && error === null && this.#hasTakenAll(done.audio_seconds);
   }
 
-  /** Returns whether the session is closed and the service accepted its audio to the last whole sample. */
+  /** Returns whether the session is closed and the service accepted its audio up to the last whole sample. */
   #hasTakenAll(audioSeconds: number): boolean {
     if (!this.#history.isClosed) return false;
     const takenSample = this.#transcript.offsetSamples + Math.round(audioSeconds * LIVE_RATE_HZ);

@@ -8,8 +8,8 @@ import type { RequestBody, TransportRequest, TransportResponse } from "./transpo
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Sends a request with `node:http`. Unlike `fetch`, it sends the length of streamed files, reads a response
- * that arrives before the upload is complete, and sets no timeouts.
+ * Sends a request with `node:http`. Unlike `fetch`, it sends the length of streamed files, reads responses
+ * that arrive before the upload is complete, and sets no timeouts.
  */
 export async function sendByHttp(request: TransportRequest): Promise<TransportResponse> {
   const { method, url, headers, body, signal, onUploadProgress } = request;
@@ -32,12 +32,12 @@ export async function sendByHttp(request: TransportRequest): Promise<TransportRe
       return Array.isArray(value) ? value.join(", ") : (value ?? null);
     },
     body: response as AsyncIterable<Buffer>,
-    // Also stops an upload that is still running.
+    // This also stops an upload that is still running.
     cancel: () => sent.destroy(),
   };
 }
 
-/** Sends the body. If the service rejects it early, its response counts, not the failed upload. */
+/** Sends the body. If the service rejects it early, the response counts, not the failed upload. */
 function upload(chunks: AsyncIterable<Uint8Array>, sent: ClientRequest): void {
   pipeline(Readable.from(chunks, { objectMode: false }), sent).catch((error) => sent.destroy(error));
 }
@@ -50,7 +50,7 @@ async function* counted(
   let sentBytes = 0;
   for await (const chunk of chunks) {
     yield chunk;
-    // The generator resumes when the connection has accepted the chunk.
+    // The generator resumes once the connection has accepted the chunk.
     sentBytes += chunk.length;
     onProgress?.({ sentBytes, totalBytes });
   }

@@ -10,7 +10,7 @@ import { sendByHttp } from "./node-transport.js";
 
 export * from "./exports.js";
 
-/** In Node, also a file path. */
+/** A recording. In Node, it can also be a file path. */
 export type NodeAudioSource = AudioSource | { readonly path: string };
 
 /** Calls the service from Node. */
@@ -44,7 +44,7 @@ async function nodeAudioBodyOf(
 ): Promise<AudioBody> {
   if (!isPath(source)) return audioBodyOf(source);
   const { path } = source;
-  // Pipes and devices have no size and can be read only once.
+  // Pipes and devices have no size, and can be read only once.
   const sizeBytes = await sizeOf(path);
   const open = () => readFileChunks(path, sizeBytes);
   const body = { type: "chunks", sizeBytes, isRepeatable: sizeBytes !== null, open } as const;
@@ -64,7 +64,7 @@ async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** @param sizeBytes announced to the service: a file that grows meanwhile is read no further */
+/** @param sizeBytes size that the service was told; if the file grows meanwhile, the rest is not read */
 function readFileChunks(path: string, sizeBytes: number | null): AsyncIterable<Uint8Array> {
   if (sizeBytes === 0) return Readable.from([]);
   return createReadStream(path, sizeBytes === null ? {} : { end: sizeBytes - 1 });

@@ -1,11 +1,11 @@
 import type { RawFormat } from "./types.js";
 
-/** A word or phrase that recognition prefers, optionally with how strongly. */
+/** A word or phrase that recognition prefers, optionally with a weight. */
 export type HotWord =
   | string
   | {
       readonly word: string;
-      /** Bonus for each letter, 0 to 5; default 1. */
+      /** Bonus per letter, 0 to 5; default 1. */
       readonly score?: number | undefined;
     };
 
@@ -20,7 +20,7 @@ export function formatHotWords(words: readonly HotWord[] = []): string | undefin
     .join(",");
 }
 
-/** Parameters of readable text; absent without them. */
+/** Returns the query parameters of readable text; none for options that are not set. */
 export function readingQuery({
   display,
   numerals,
@@ -50,7 +50,7 @@ interface TranscriptWishes {
   readonly raw?: RawFormat | undefined;
 }
 
-/** Parameters of `/v1/transcribe`, and of its jobs. */
+/** Returns the query parameters of `/v1/transcribe` and of jobs. */
 export function transcribeQuery(
   wishes: TranscriptWishes,
 ): Readonly<Record<string, string | number | boolean | undefined>> {

@@ -7,16 +7,16 @@ import type { RequestBody, Transport, TransportResponse, UploadProgress } from "
 export interface CallOptions {
   /** Aborts the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout of the call in milliseconds, including retries; for a stream, between two parts. */
+  /** Timeout of the call in milliseconds, including retries; for a stream, the time between two parts. */
   readonly timeoutMs?: number | undefined;
   readonly maxRetries?: number | undefined;
 }
 
 export interface BilledOptions extends CallOptions {
   /**
-   * Your name for this work, 1 to 255 printable ASCII characters; default: a random one for each call. For 24
-   * hours, the same request with the same key is charged once and gets the same response, even from another
-   * process.
+   * Your name for this work, 1 to 255 printable ASCII characters; default: a random name for each call. For
+   * 24 hours, the same request with the same key is charged once and gets the same response, even from
+   * another process.
    */
   readonly idempotencyKey?: string | undefined;
 }
@@ -28,16 +28,16 @@ export interface RequestPlan {
   readonly body?: RequestBody;
   /** Whether the request costs credits and so needs an idempotency key, which keeps retries free. */
   readonly isBilled?: boolean;
-  /** The caller's key; default: a random one if the call may be retried. */
+  /** The caller's key; default: a random key if the call may be retried. */
   readonly idempotencyKey?: string | undefined;
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** A successful response whose body has not been read. */
+/** A successful response whose body was not read yet. */
 export interface OpenResponse {
   readonly requestId: string | null;
   header(name: string): string | null;
-  /** Yields the body; leaving the loop ends the call. @throws {ConnectionError} if the body ends early */
+  /** Yields the body. Leaving the loop ends the call. @throws {ConnectionError} if the body ends early */
   chunks(): AsyncGenerator<Uint8Array>;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   json(): Promise<unknown>;
@@ -74,8 +74,8 @@ export class Requester {
   }
 
   /**
-   * Opens and reads a response; if it ends early or reports a transient failure, the request is retried. The
-   * idempotency key makes sure that this is charged once.
+   * Opens and reads a response, and retries if it ends early or reports a transient failure. Thanks to the
+   * idempotency key, this is charged only once.
    */
   async read<T>(
     plan: RequestPlan,
@@ -114,7 +114,7 @@ export class Requester {
     }
   }
 
-  /** Sends the request once; returns failures that may be retried. */
+  /** Sends the request once. Returns failures that may be retried, instead of throwing them. */
   async #once(
     { method, url, body, onUploadProgress }: RequestPlan,
     headers: Readonly<Record<string, string>>,
@@ -201,7 +201,7 @@ function detailIn(text: string): string | null {
     if (typeof body !== "object" || body === null || !("detail" in body)) return null;
     return typeof body.detail === "string" ? body.detail : null;
   } catch {
-    // The response is from a proxy, not from the service.
+    // The response came from a proxy, not from the service.
     return null;
   }
 }
@@ -223,12 +223,12 @@ function connectionError(url: URL, thrown: unknown): ConnectionError {
 
 function messageOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  // System errors have a code; fetch puts them into the cause.
+  // System errors have a code. `fetch` puts them into the cause.
   const { code } = { ...thrown, ...(thrown.cause as object | undefined) } as { readonly code?: unknown };
   return typeof code === "string" ? code : thrown.message;
 }
 
-/** Returns 128 random bits; pages without TLS lack `crypto.randomUUID`. */
+/** Returns 128 random bits. Pages without TLS do not have `crypto.randomUUID`. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

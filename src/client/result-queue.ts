@@ -6,8 +6,8 @@ type Reader = {
 };
 
 /**
- * Queues results for the caller. A slow reader gets every final, but only the latest partial of an utterance,
- * so the queue holds at most one result for each utterance.
+ * Queues results for the caller. A slow reader gets every final, but only the latest partial of each
+ * utterance, so the queue holds at most one result per utterance.
  */
 export class ResultQueue {
   readonly #results: LiveResult[] = [];
@@ -30,7 +30,7 @@ export class ResultQueue {
     this.#withReader((reader) => reader.settle({ done: true, value: undefined }));
   }
 
-  /** Fails the reader after it has read the queued results. */
+  /** Makes the reader fail after it has read the queued results. */
   fail(error: unknown): void {
     this.#ending ??= { error };
     this.#withReader((reader) => reader.fail(error));

@@ -1,13 +1,13 @@
-/** Well below the 60 s that the service buffers for a session. */
+/** Seconds that may be sent ahead, well below the 60 s that the service buffers for a session. */
 const AHEAD_SECONDS = 30;
-/** The service transcribes much faster than real time; twice as fast is a safe assumption. */
+/** Assumed transcription speed, relative to real time. The service is much faster, so this is safe. */
 const ASSUMED_SPEED = 2;
-/** Of one channel. */
+/** Bytes per second of one channel. */
 const BYTES_PER_SECOND = 32_000;
 
 /**
- * Limits how far sending runs ahead of transcription: the service rejects a session with too much audio
- * waiting, and reports its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz, with any
+ * Limits how far sending runs ahead of transcription: the service rejects a session with too much waiting
+ * audio, and reports its position only while someone speaks. Counts bytes of 16-bit PCM at 16 kHz, with any
  * number of channels.
  */
 export class SendWindow {

@@ -1,9 +1,9 @@
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { CancelOptions } from "./live-speech-types.js";
 
-/** The longest text of one message; the service takes 5,000 characters. */
+/** Longest text in one message; the service accepts 5,000 characters. */
 const LONGEST_PIECE = 2_000;
-/** Characters that may wait at the service, which closes a socket beyond 20,000. */
+/** Characters that may wait at the service, which closes the socket above 20,000. */
 const MOST_AHEAD = 8_000;
 
 type Command =
@@ -18,15 +18,17 @@ type OutgoingMessage = Command | { readonly type: "text"; readonly text: string 
 
 interface Turn {
   readonly number: number;
-  /** Characters (code points) sent, and those that the service has begun to speak or skipped. */
+  /**
+   * Number of characters (code points) sent, and of those that the service has started to speak, or skipped.
+   */
   sent: number;
   begun: number;
 }
 
-/** Holds text and flushes until the service can take them, joining small pieces. */
+/** Holds text and flushes until the service can take them, and joins small pieces. */
 export class SpeechOutbox {
   #items: OutgoingMessage[] = [];
-  /** Turns with text at the service, oldest first. */
+  /** Turns whose text is at the service, oldest first. */
   #turns: Turn[] = [{ number: 0, sent: 0, begun: 0 }];
 
   get isEmpty(): boolean {
@@ -49,13 +51,13 @@ export class SpeechOutbox {
   }
 
   /**
-   * Drops all text that was not sent. Flushes stay, because the service counts them as turns.
-   * @returns the number of these flushes
+   * Drops all text that was not sent. Flushes stay, because the service counts turns by them.
+   * @returns the number of flushes that stay
    */
   cancel({ playedSeconds, playedTurn }: CancelOptions): number {
     const isClosed = this.#items.some(({ type }) => type === "close");
     const counted = this.#items.filter(({ type }) => type === "flush" || type === "cancel");
-    // The service skips invalid messages, and a cancel must not fail because of a player's clock.
+    // The service skips invalid messages, and a cancel must not fail because of a player's wrong clock.
     const isKnown = playedSeconds !== undefined && Number.isFinite(playedSeconds);
     const played = isKnown
       ? { played_seconds: Math.max(0, playedSeconds), played_turn: playedTurn }
@@ -65,7 +67,7 @@ export class SpeechOutbox {
     return counted.filter(({ type }) => type === "flush").length;
   }
 
-  /** Returns the next message; null if there is none, or the service is behind. */
+  /** Returns the next message; null if there is none, or the service has not caught up. */
   next(): OutgoingMessage | null {
     const [head] = this.#items;
     if (head === undefined) return null;
@@ -86,7 +88,7 @@ export class SpeechOutbox {
     return { type: "text", text };
   }
 
-  /** Notes that the service has begun to speak a turn's text up to `characters`, or has skipped it. */
+  /** Notes that the service has started to speak a turn's text up to `characters`, or has skipped it. */
   begun(number: number, characters: number): void {
     const turn = this.#turns.find((one) => one.number === number);
     if (turn !== undefined) turn.begun = Math.max(turn.begun, Math.min(turn.sent, characters));
@@ -98,7 +100,7 @@ export class SpeechOutbox {
   }
 }
 
-/** Returns the start of a text; never splits a surrogate pair, whose halves would count as two characters. */
+/** Returns the start of a text. Never splits a surrogate pair, whose halves would count as two characters. */
 function pieceOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isSplit = /[\ud800-\udbff]/.test(text[length - 1]!);

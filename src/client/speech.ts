@@ -26,7 +26,7 @@ export async function readTimedSpeech(response: OpenResponse): Promise<Speech> {
 /**
  * Reads a response of `/v1/tts/stream` sentence by sentence.
  *
- * @throws {ConnectionError} if it ends within a sentence
+ * @throws {ConnectionError} if the response ends within a sentence
  */
 export async function* readSpeechFrames(response: OpenResponse): AsyncGenerator<SpeechFrame> {
   const reader = new WavFrameReader();

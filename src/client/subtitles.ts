@@ -2,7 +2,7 @@ import { transcriptCues } from "../../core/domain/text/speaker-cues.js";
 import { type Cue, formatSrt, formatVtt } from "../../core/domain/text/subtitles.js";
 import type { Transcription } from "./types.js";
 
-/** A transcription, or another object with words. */
+/** A transcription, or any object with words. */
 export type WordsToShow = Pick<Transcription, "words" | "display_words" | "channels">;
 
 export interface SubtitleOptions {
@@ -11,10 +11,10 @@ export interface SubtitleOptions {
 }
 
 /**
- * Formats SubRip subtitles as the service does: cues break at sentences and clauses, and have at most two
- * lines of 42 characters, 1 to 7 s, and at most 17 characters a second where the speech leaves time. With
- * speakers, or channels transcribed separately, a cue belongs to one of them; SubRip names each new one
- * before its text, WebVTT in a voice tag.
+ * Formats SubRip subtitles as the service does. Cues break at sentences and clauses, have at most two lines
+ * of 42 characters, and last 1 to 7 s, with at most 17 characters a second where the speech allows it. If the
+ * transcription has speakers or split channels, each cue belongs to one of them: SubRip shows a new speaker's
+ * name before the text, WebVTT uses a voice tag.
  * @throws {TypeError} if the transcription has no words; request it with `timestamps: true`
  */
 export function toSrt(transcription: WordsToShow, options: SubtitleOptions = {}): string {

@@ -4,7 +4,7 @@ import type { Transcription } from "./types.js";
 
 const EVENTS = "text/event-stream";
 
-/** Requests progress events; services without them respond with JSON. */
+/** Requests progress events. Services that do not support them respond with JSON. */
 export const ACCEPT_EVENTS = { accept: `${EVENTS}, application/json;q=0.9` };
 
 /**
@@ -51,7 +51,7 @@ async function* serverEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<
 
 async function* textLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  // A long line arrives in many chunks, which are joined only once.
+  // A long line arrives in many chunks, so its parts are joined only once.
   let parts: string[] = [];
   for await (const chunk of chunks) {
     const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");

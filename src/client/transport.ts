@@ -1,13 +1,13 @@
 export interface UploadProgress {
   readonly sentBytes: number;
-  /** Null if the length of the source is unknown. */
+  /** Null if the length is unknown. */
   readonly totalBytes: number | null;
 }
 
 export type RequestBody =
   | { readonly type: "bytes"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: "blob"; readonly blob: Blob }
-  /** A stream; `open` may be called again only if it is repeatable. */
+  /** A stream. `open` may be called again only if `isRepeatable` is true. */
   | {
       readonly type: "chunks";
       readonly sizeBytes: number | null;
@@ -20,7 +20,7 @@ export interface TransportRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | null;
-  /** Aborts the request, or the download of the response body. */
+  /** Aborts the request, or the download of its response. */
   readonly signal: AbortSignal;
   readonly onUploadProgress: ((progress: UploadProgress) => void) | undefined;
 }
@@ -37,7 +37,7 @@ export interface TransportResponse {
 /** Sends a request. Rejects with the platform's own errors. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** The WebSocket members that the client uses, present in browsers and in `ws`. */
+/** The WebSocket members that the client uses. Both browsers and `ws` have them. */
 export interface SocketLike {
   binaryType: string;
   readonly bufferedAmount: number;
@@ -47,6 +47,6 @@ export interface SocketLike {
   onclose: ((event: never) => void) | null;
   send(data: string | Uint8Array<ArrayBuffer>): void;
   close(): void;
-  /** Only in `ws`: closes without waiting for the other side. */
+  /** Closes without waiting for the other side; only in `ws`. */
   terminate?(): void;
 }

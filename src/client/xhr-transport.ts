@@ -22,13 +22,13 @@ interface XhrLike {
   abort(): void;
 }
 
-/** Returns whether there is an XMLHttpRequest: only in browsers, and not in service workers. */
+/** Returns whether XMLHttpRequest exists: only in browsers, and not in service workers. */
 export function canUseXhr(): boolean {
   return "XMLHttpRequest" in globalThis;
 }
 
 /**
- * Sends a request and reports upload progress. Text is returned as it arrives; for any other response,
+ * Sends a request and reports upload progress. Text is returned as it arrives. For any other response,
  * XMLHttpRequest waits until it is complete.
  */
 export async function sendByXhr(
@@ -74,7 +74,7 @@ export async function sendByXhr(
     xhr.onabort = () => broken(signal.reason);
     xhr.send(body);
   });
-  // Read the headers now: an aborted XMLHttpRequest drops them.
+  // Read the headers now, because an aborted XMLHttpRequest drops them.
   const { status } = xhr;
   const headersIn = headersOf(xhr.getAllResponseHeaders());
   return {

@@ -1,6 +1,6 @@
 /**
- * A pattern for JSON: an object must have at least these members, everything else must be equal. Some objects
- * are patterns themselves: `is` names a type, `only` lists all members there may be.
+ * A pattern for JSON. An object must have at least these members; everything else must be equal. Some objects
+ * have a special meaning: `is` specifies a type, and `only` lists all allowed members.
  */
 export type Pattern =
   | string
@@ -10,17 +10,17 @@ export type Pattern =
   | { readonly only: Readonly<Record<string, Pattern>> }
   | { readonly [member: string]: Pattern };
 
-/** Where a requirement is documented, and what it says. */
+/** A requirement: where it is documented, and what it demands. */
 export interface Requirement {
-  /** `live-7`, `speech-3`: stable, so that reports can be compared. */
+  /** Stable identifier such as `live-7` or `speech-3`, so that reports can be compared. */
   readonly id: string;
-  /** Page of `docs/` and heading in it. */
+  /** Page in `docs/`, and heading within it. */
   readonly page: "live-protocol.md" | "api-speech.md" | "api-errors.md";
   readonly section: string;
   readonly requirement: string;
 }
 
-/** How a session shows who opens it. Wrong credentials are made up; the real key is never in a query. */
+/** How a session authenticates. Wrong credentials are made up; the real key is never in a query. */
 export type Credential =
   | "header"
   | "subprotocol"
@@ -32,42 +32,42 @@ export type Credential =
   | "wrong-subprotocol"
   | "none";
 
-/** One thing that the client of a live session does. */
+/** One action of the client of a live session. */
 export type LiveStep =
-  /** The clip, cut into messages of `chunkBytes`; `asWav` with its header. */
+  /** Sends the clip, cut into messages of `chunkBytes`; with `asWav`, including its header. */
   | { readonly send: "clip"; readonly chunkBytes: number; readonly asWav?: boolean }
   | { readonly send: "silence"; readonly seconds: number; readonly chunkBytes: number }
-  /** Bytes in hexadecimal digits, as one binary message. */
+  /** Sends bytes, given in hexadecimal digits, as one binary message. */
   | { readonly send: "bytes"; readonly hex: string }
   | { readonly send: "zeros"; readonly bytes: number }
   | { readonly send: "text"; readonly text: string; readonly times?: number; readonly repeat?: number }
-  /** Waits for a message, for at most 20 s: its absence shows in the trace. */
+  /** Waits at most 20 s for a message. If it does not arrive, the trace shows it. */
   | { readonly await: Pattern };
 
-/** Steps of one live session. Sessions end when the server closes the socket. */
+/** Steps of one live session. A session ends when the server closes the socket. */
 export interface LiveScript {
   readonly path?: string;
   readonly credential?: Credential;
   readonly query?: Readonly<Record<string, string>>;
   readonly steps: readonly LiveStep[];
-  /** Audio at the speed of speech. */
+  /** Sends audio at the speed of speech. */
   readonly isPaced?: boolean;
-  /** Runs only on request: it takes a minute, or costs most of the credits. */
+  /** Runs only on request, because it takes a minute or costs most of the credits. */
   readonly isLong?: boolean;
-  /** Runs after all others, alone: it uses up a limit. */
+  /** Runs alone, after all others, because it uses up a limit. */
   readonly isLast?: boolean;
 }
 
-/** A rule that a session must obey; `which` selects among the messages of its type. */
+/** A rule that a session must follow; `which` selects among the messages of a type. */
 export type LiveCheck =
   | { readonly closed: number }
   | { readonly notClosed: number }
-  /** The status of a refused handshake, whose body has `detail` and nothing else. */
+  /** Status of a rejected handshake, whose body must have `detail` and nothing else. */
   | { readonly refused: number; readonly detail?: string }
   | { readonly protocol: string }
   | { readonly message: Pattern; readonly which: "some" | "each" | "none"; readonly of: string }
   | { readonly rule: LiveRule }
-  /** The same text in finals as another session. */
+  /** The finals must have the same text as those of another session. */
   | { readonly sameFinalsAs: string }
   | { readonly sameSecondsAs: string };
 
@@ -100,15 +100,15 @@ export interface SpeechScript {
   readonly query?: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>> | string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborts after this many frames. */
+  /** Aborts the response after this many frames. */
   readonly cancelAfter?: number;
-  /** Runs after this request. */
+  /** Runs after this other request. */
   readonly after?: string;
 }
 
 export type SpeechCheck =
   | { readonly status: number }
-  /** An error with this status, whose body has `detail` and nothing else. */
+  /** An error with this status, whose body must have `detail` and nothing else. */
   | { readonly refused: number; readonly error: string; readonly detail?: string }
   | { readonly header: string; readonly startsWith: string }
   | { readonly rule: SpeechRule }

@@ -7,7 +7,7 @@ import { failed, PASSED, passedIf, skipped, type Verdict } from "./verdict.js";
 
 const DETAIL_ONLY = { only: { detail: { is: "string" } } } as const;
 
-/** Decides a check on the record of its session. @param of returns the record of another session */
+/** Applies a check to the record of its session. @param of returns the record of another session */
 export function checkLive(check: LiveCheck, trace: Trace, of: (session: string) => Trace | null): Verdict {
   if ("rule" in check) return LIVE_RULES[check.rule](trace);
   if ("closed" in check) {
@@ -72,7 +72,7 @@ function checkDetail(body: string, part: string): Verdict {
   return passedIf(detail.includes(part), `a detail that names ${part}`, () => shown(detail));
 }
 
-/** Decides a check on an answer. @param of returns the answer to another request */
+/** Applies a check to a response. @param of returns the response to another request */
 export function checkSpeech(
   check: SpeechCheck,
   answer: Answer,
@@ -93,7 +93,11 @@ export function checkSpeech(
   if ("sameBytesAs" in check) {
     const other = of(check.sameBytesAs);
     if (other === null) return skipped("the request to compare with did not run");
-    return passedIf(Buffer.compare(answer.bytes, other.bytes) === 0, "the same bytes", () => "others");
+    return passedIf(
+      Buffer.compare(answer.bytes, other.bytes) === 0,
+      "the same bytes",
+      () => "different bytes",
+    );
   }
   if (answer.status !== check.refused) return failed(`status ${check.refused}`, `status ${answer.status}`);
   const code = answer.headers["x-svc-error"] ?? "";

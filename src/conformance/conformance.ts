@@ -10,15 +10,15 @@ import { runSpeech } from "./speech-run.js";
 import type { Answer, Trace } from "./trace.js";
 import { skipped, together, type Verdict } from "./verdict.js";
 
-/** By the names that cases have. */
+/** Sessions by the names that cases use. */
 const LIVE: Readonly<Record<string, LiveScript>> = LIVE_SCRIPTS;
 const SPEECH: Readonly<Record<string, SpeechScript>> = SPEECH_SCRIPTS;
-/** Sessions at a time; the free grant allows four. */
+/** Number of concurrent sessions; the free tier allows four. */
 const AT_A_TIME = 3;
-/** Default prices: docs/api-account.md. */
+/** Default prices; see docs/api-account.md. */
 const LIVE_CREDITS_PER_SECOND = 6;
 const SPEECH_CREDITS_PER_CHARACTER = 2 / 5;
-/** The clip, relative to `dist/src/conformance`. */
+/** The clip's path, relative to `dist/src/conformance`. */
 const CLIP = new URL("../../../src/conformance/clip.wav", import.meta.url);
 
 export type Case = LiveCase | SpeechCase;
@@ -32,18 +32,18 @@ export interface Report {
 }
 
 export interface Selection {
-  /** Part of an id, section or requirement, in any case; all cases without it. */
+  /** Part of an ID, section or requirement, in any letter case. Without it, all cases are selected. */
   readonly filter?: string;
-  /** Also cases that take a minute or cost most of the credits. */
+  /** Whether to include cases that take a minute or cost most of the credits. */
   readonly withLong: boolean;
 }
 
-/** Returns the speech of the cases. */
+/** Returns the clip of speech that the cases use. */
 export async function conformanceClip(): Promise<Uint8Array> {
   return await readFile(CLIP);
 }
 
-/** Returns the cases of a selection, long ones included. */
+/** Returns the selected cases, including long ones. */
 export function selectedCases({ filter = "" }: Selection): readonly Case[] {
   const part = filter.toLowerCase();
   return [...LIVE_CASES, ...SPEECH_CASES].filter(({ id, section, requirement }) =>
@@ -51,7 +51,7 @@ export function selectedCases({ filter = "" }: Selection): readonly Case[] {
   );
 }
 
-/** Returns what the cases cost at most, at the default prices. */
+/** Returns the most that the cases can cost at the default prices. */
 export function mostCredits(selection: Selection, clip: Uint8Array): number {
   const { live, speech } = scriptsOf(selection);
   const perSession = live.map(({ script }) => {
@@ -65,7 +65,7 @@ export function mostCredits(selection: Selection, clip: Uint8Array): number {
   return [...perSession, ...perRequest].reduce((sum, credits) => sum + credits, 0);
 }
 
-/** Runs the sessions and requests that the cases need, each once, and decides all cases on their records. */
+/** Runs the sessions and requests that the cases need, each once, and checks all cases on their records. */
 export async function runConformance(server: Server, selection: Selection): Promise<Report> {
   const { live, speech } = scriptsOf(selection);
   const traces = new Map<string, Trace>();
@@ -74,7 +74,7 @@ export async function runConformance(server: Server, selection: Selection): Prom
     traces.set(name, await runLive(server, name, script));
   };
   const others = live.filter(({ script }) => script.isLast !== true);
-  // Long sessions first: the others run while they wait.
+  // Start long sessions first, so that the others run while they wait.
   others.sort((one, other) => Number(other.script.isLong ?? false) - Number(one.script.isLong ?? false));
   await inParallel(others, AT_A_TIME, runSession);
   for (const { name, script } of inOrder(speech)) answers.set(name, await runSpeech(server, name, script));
@@ -112,7 +112,9 @@ interface Named<Script> {
   readonly script: Script;
 }
 
-/** Returns the sessions and requests that the cases need, with those they compare with or follow. */
+/**
+ * Returns the sessions and requests that the cases need, including those that they compare with or follow.
+ */
 function scriptsOf(selection: Selection): {
   readonly live: Named<LiveScript>[];
   readonly speech: readonly Named<SpeechScript>[];
@@ -142,7 +144,7 @@ function comparedWith({ checks }: LiveCase): readonly string[] {
   });
 }
 
-/** Requests after those that they follow. */
+/** Sorts requests so that each comes after the one it follows. */
 function inOrder(requests: readonly Named<SpeechScript>[]): readonly Named<SpeechScript>[] {
   return [...requests].sort(
     (one, other) => Number(one.script.after !== undefined) - Number(other.script.after !== undefined),

@@ -4,7 +4,7 @@ import type { LIVE_SCRIPTS } from "./live-scripts.js";
 
 const PAGE = "live-protocol.md";
 
-/** Section, requirement, session, and checks; the place in the list is the number. */
+/** Section, requirement, session and checks. The position in the list is the case's number. */
 type Row = readonly [
   section: string,
   requirement: string,
@@ -16,12 +16,12 @@ const TEXT = { is: "string" } as const;
 const NUMBER = { is: "number" } as const;
 const UTTERANCE = { utterance: { is: "integer" }, text: TEXT, start: NUMBER, end: NUMBER } as const;
 
-/** The error on an open socket, and its close code. */
+/** Expects an error on the open socket, and its close code. */
 function refusedOpen(code: string, closed: number): readonly [LiveCheck, LiveCheck] {
   return [{ message: { code, detail: TEXT, retryable: false }, which: "some", of: "error" }, { closed }];
 }
 
-/** Append only: numbers are the identity of a case. */
+/** Append only: the number identifies a case. */
 const ROWS: readonly Row[] = [
   ["Connect", "a key in the Authorization header opens a session", "no audio", { rule: "opened" }],
   [

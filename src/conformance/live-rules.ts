@@ -5,7 +5,7 @@ import { type Message, messagesOf, type Trace } from "./trace.js";
 import { failed, PASSED, passedIf, skipped, type Verdict } from "./verdict.js";
 
 const RATE_HZ = 16_000;
-/** A rounded time may be later than the exact one. */
+/** Tolerance for rounding: a rounded time may be later than the exact one. */
 const ROUNDING_SECONDS = 0.0011;
 
 interface Word {
@@ -24,7 +24,7 @@ type Utterance = Message & {
   readonly words?: readonly Word[];
 };
 
-/** Rules that one pattern cannot express. */
+/** Rules that a single pattern cannot express. */
 export const LIVE_RULES: Readonly<Record<LiveRule, (trace: Trace) => Verdict>> = {
   opened: ({ protocol, refusal }) =>
     passedIf(
@@ -163,7 +163,7 @@ function wordsInsideFinal(trace: Trace): Verdict {
   return PASSED;
 }
 
-/** Finals without repeats: another rule reports those. */
+/** Finals without repeats, which another rule reports. */
 export function firstFinals(trace: Trace): readonly Utterance[] {
   const finals = utterancesOf(trace, "final");
   return finals.filter(
@@ -179,7 +179,7 @@ function utterancesOf(trace: Trace, type: "partial" | "final"): readonly Utteran
   return messagesOf(trace, type) as Utterance[];
 }
 
-/** The types of all messages, and the end, for a report. */
+/** Lists the types of all messages and how the session ended, for a report. */
 export function typesOf(trace: Trace): string {
   const types = messagesOf(trace).map(({ type, ...rest }) =>
     type === "error" ? shown({ type, ...rest }) : `${type}`,

@@ -8,12 +8,12 @@ import { readMessagePack } from "./message-pack.js";
 import { addressOf, newToken, RATE_HZ, type Server, UNKNOWN_TOKEN, userAgent, WRONG_KEY } from "./server.js";
 import type { Message, Trace, TraceEntry } from "./trace.js";
 
-/** A silent session lasts this long. */
+/** Time for which a silent session stays silent. */
 const IDLE_MS = 60_000;
 const BYTES_PER_SECOND = RATE_HZ * 2;
 const PROTOCOL = "svc-bearer";
 
-/** Runs one session and records what happened. @throws {Error} if the server cannot be reached */
+/** Runs one session and records its messages and its end. @throws {Error} if the server cannot be reached */
 export async function runLive(server: Server, name: string, script: LiveScript): Promise<Trace> {
   const { credential = "header" } = script;
   const token = await tokenFor(server, name, credential);
@@ -113,7 +113,7 @@ class LiveRun {
     else if (this.#refusal === null) this.#refuse();
   }
 
-  /** Records an answer that is no valid handshake. @throws {Error} if there was no answer */
+  /** Records a response that is not a valid handshake. @throws {Error} if there was no response */
   #refuse(): void {
     const { code, message } = (this.#error ?? new Error("no answer")) as NodeJS.ErrnoException;
     if (code !== undefined && !code.startsWith("WS_")) throw this.#error;
@@ -121,7 +121,7 @@ class LiveRun {
     this.#closeCode = null;
   }
 
-  /** Waits for the close; a server that does not close shows in the record. */
+  /** Waits for the socket to close. If the server does not close it, the record shows that. */
   async #closed(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     const within = this.#server.patienceMs + (this.#script.isLong === true ? IDLE_MS : 0);
@@ -140,7 +140,7 @@ class LiveRun {
       return;
     }
     const { bytes, chunkBytes } = this.#audioOf(step);
-    // An empty message counts too.
+    // An empty message counts as well.
     this.#entries.push({ sent: "audio", messageCount: Math.max(1, Math.ceil(bytes.length / chunkBytes)) });
     if (!this.#hasClosed) this.#sentBytes += bytes.length - (isWav(step) ? headBytes(bytes) : 0);
     for (let from = 0; from === 0 || from < bytes.length; from += chunkBytes) {
@@ -168,7 +168,7 @@ class LiveRun {
   }
 
   #send(data: string | Uint8Array): void {
-    // The server may have closed meanwhile; then the close is what counts.
+    // If the server has closed the socket meanwhile, its close code is what counts.
     this.#socket.send(data, () => {});
   }
 

@@ -5,16 +5,16 @@ const WHOLE_CLIP: LiveStep = { send: "clip", chunkBytes: 3_200 };
 const HALF_A_SECOND: LiveStep = { send: "silence", seconds: 0.5, chunkBytes: 3_200 };
 const ONE_SECOND: LiveStep = { send: "silence", seconds: 1, chunkBytes: 3_200 };
 
-/** One utterance and a pause. */
+/** One utterance followed by a pause. */
 const UTTERANCE: readonly LiveStep[] = [WHOLE_CLIP, HALF_A_SECOND, CLOSE];
 
-/** A WAV header of one channel with 16-bit samples at 8 kHz. */
+/** A WAV header for mono 16-bit samples at 8 kHz. */
 const WAV_AT_8_KHZ =
   "52494646ffffffff57415645666d74201000000001000100401f0000803e00000200100064617461ffffffff";
 /** The first box of an MP4 file. */
 const MP4 = "0000001c667479706d703432000000006d7034326d70343169736f6d";
 
-/** Steps of the sessions, by name. Cases of the same session share its run. */
+/** Steps of each session, by name. Cases that use the same session share one run. */
 export const LIVE_SCRIPTS = {
   "two utterances": {
     query: { words: "true", eou_ms: "300" },

@@ -1,8 +1,8 @@
 /**
- * Reads one MessagePack value that fills `bytes`: maps, lists, strings, numbers, booleans and nil, which is all
- * that the protocol sends.
+ * Reads one MessagePack value that fills `bytes`. Supports what the protocol sends: maps, lists, strings,
+ * numbers, booleans and nil.
  *
- * @throws {RangeError} if the bytes are something else
+ * @throws {RangeError} if the bytes are anything else
  * @see https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 export function readMessagePack(bytes: Uint8Array): unknown {
@@ -65,7 +65,7 @@ class Reader {
   }
 
   #text(size: number): string {
-    if (size > this.rest) throw new RangeError("a string ends after the message");
+    if (size > this.rest) throw new RangeError("a string is longer than the message");
     const from = this.#at;
     this.#at += size;
     return new TextDecoder().decode(this.#bytes.subarray(from, this.#at));

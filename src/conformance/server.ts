@@ -1,27 +1,27 @@
-/** The server under test, and what the client of the cases brings along. */
+/** The server under test, and the key, clip and timing that its cases use. */
 export interface Server {
-  /** Base address of HTTP requests, which may have a path. */
+  /** Base URL of HTTP requests, which may include a path. */
   readonly baseUrl: string;
-  /** Base address of live sockets: http or https too. */
+  /** Base URL of live sockets, as an http or https URL too. */
   readonly streamUrl: string;
   readonly key: string;
   /** Speech as a WAV of 16-bit mono samples at 16 kHz. */
   readonly clip: Uint8Array;
-  /** Sends audio that a case wants paced at the speed of speech. */
+  /** Whether to pace audio at the speed of speech in cases that allow it. */
   readonly isPaced: boolean;
-  /** How long a case waits for a message or a close, beyond what the protocol allows. */
+  /** Time that a case waits for a message or a close, beyond what the protocol allows. */
   readonly patienceMs: number;
 }
 
-/** Enough for a model that is loaded first. */
+/** Long enough for a server that must first load a model. */
 export const PATIENCE_MS = 30_000;
 
 export const RATE_HZ = 16_000;
-/** Well formed, and never issued. */
+/** A well-formed key that was never issued. */
 export const WRONG_KEY = `sk-svc-${"0".repeat(48)}`;
 export const UNKNOWN_TOKEN = `st-svc-${"0".repeat(48)}`;
 
-/** Names the session or request, so that a server's log shows which case it belongs to. */
+/** Names the session or request, so that the server's log shows to which case it belongs. */
 export function userAgent(name: string): string {
   return `dauys-conform (${encodeURIComponent(name)})`;
 }
@@ -33,7 +33,7 @@ export function addressOf(base: string, path: string, query: Readonly<Record<str
   return url;
 }
 
-/** @throws {Error} if the server issues none */
+/** Gets a token from the server. @throws {Error} if the server issues none */
 export async function newToken({ baseUrl, key }: Server, name: string): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, "user-agent": userAgent(name) };
   const answer = await fetch(addressOf(baseUrl, "/v1/stream/token"), { method: "POST", headers });

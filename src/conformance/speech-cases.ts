@@ -1,7 +1,7 @@
 import type { SpeechCase, SpeechCheck, SpeechScript } from "./cases.js";
 
 const SENTENCES = "Сәлеметсіз бе! Бұл сынақ.";
-/** The fewest solver steps: the shape of the answer counts here, not its sound. */
+/** The fewest solver steps: the cases check the shape of the response, not its sound. */
 const QUICK = { nfe: 4 } as const;
 const SPOKEN = { text: SENTENCES, ...QUICK } as const;
 
@@ -43,7 +43,7 @@ type Row = readonly [
   ...checks: SpeechCheck[],
 ];
 
-/** Append only: numbers are the identity of a case. */
+/** Append only: the number identifies a case. */
 const ROWS: readonly Row[] = [
   [SPEECH, STREAM, "the response has status 200", "sentences", { status: 200 }],
   [
@@ -80,7 +80,7 @@ const ROWS: readonly Row[] = [
   [
     SPEECH,
     "Word times",
-    "words have their place in the text and in the frame",
+    "words have positions in the text and times in the frame",
     "timestamps",
     { rule: "words match the text" },
   ],

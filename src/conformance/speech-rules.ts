@@ -6,14 +6,14 @@ import type { Answer } from "./trace.js";
 import { failed, PASSED, passedIf, type Verdict } from "./verdict.js";
 
 const SENTENCE_END = /[.!?]+/g;
-/** A third of a second, and room for servers that count differently. */
+/** A chunk lasts a third of a second; the rest is room for servers that count differently. */
 const SHORT_SECONDS = 0.75;
 
-/** Rules on the frames of an answer. */
+/** Rules for the frames of a response. */
 export const SPEECH_RULES: Readonly<Record<SpeechRule, (answer: Answer) => Verdict>> = {
   "whole frames": (answer) => {
     const { frames, isWhole } = framesOf(answer);
-    return passedIf(isWhole && frames.length > 0, "frames of 4 bytes of length and a WAV", () =>
+    return passedIf(isWhole && frames.length > 0, "frames of a 4-byte length and a WAV", () =>
       isWhole ? "no frame" : `${frames.length} frames, then an incomplete one`,
     );
   },
@@ -39,14 +39,14 @@ export const SPEECH_RULES: Readonly<Record<SpeechRule, (answer: Answer) => Verdi
   "no words": (answer) =>
     passedIf(
       framesOf(answer).frames.every((frame) => takeWords(frame) === null),
-      "no chunk wrds",
+      "no wrds chunk",
       () => "one",
     ),
   "words in each frame": (answer) => {
     const without = framesOf(answer).frames.filter((frame) => (takeWords(frame)?.words.length ?? 0) === 0);
     return passedIf(
       without.length === 0,
-      "a chunk wrds with words in each frame",
+      "a wrds chunk with words in each frame",
       () => `${without.length} without`,
     );
   },
@@ -60,7 +60,11 @@ export const SPEECH_RULES: Readonly<Record<SpeechRule, (answer: Answer) => Verdi
     );
   },
   canceled: ({ isCanceled, status }) =>
-    passedIf(isCanceled && status === 200, "a first frame, then the end", () => `status ${status}`),
+    passedIf(
+      isCanceled && status === 200,
+      "a first frame, then an aborted response",
+      () => `status ${status}`,
+    ),
 };
 
 function wordsMatchText(answer: Answer): Verdict {

@@ -6,16 +6,16 @@ import { addressOf, type Server, userAgent, WRONG_KEY } from "./server.js";
 import type { Answer } from "./trace.js";
 
 const ANSWER_WITHIN_MS = 60_000;
-/** The same in all requests of a process that repeat it. */
+/** Random key, the same in all requests of this process that repeat it. */
 const RANDOM = randomUUID();
 
-/** How often a busy server may ask for a retry, and after how long. */
+/** How many retries a busy server may request, and how long each may wait. */
 const MOST_RETRIES = 3;
 const LONGEST_RETRY_SECONDS = 60;
 const BUSY = [429, 503];
 
 /**
- * Sends one request and records the answer, after the retries that the server requests by `Retry-After`.
+ * Sends one request and records the response, after the retries that the server requests by `Retry-After`.
  *
  * @throws {Error} if the server cannot be reached
  */
@@ -57,7 +57,7 @@ async function runOnce({ baseUrl, key }: Server, name: string, script: SpeechScr
   };
 }
 
-/** Reads the body, or its first frames; the caller then aborts the request. */
+/** Reads the body, or its first frames, after which the caller aborts the request. */
 async function read(response: Response, frameCount: number): Promise<Pick<Answer, "bytes" | "isCanceled">> {
   const frames = new WavFrameReader();
   const chunks: Uint8Array[] = [];
@@ -69,7 +69,7 @@ async function read(response: Response, frameCount: number): Promise<Pick<Answer
       if (count >= frameCount) return { bytes: Buffer.concat(chunks), isCanceled: true };
     }
   } catch {
-    // A stream that breaks off shows as an incomplete frame.
+    // A stream that was cut off shows as an incomplete frame.
   }
   return { bytes: Buffer.concat(chunks), isCanceled: false };
 }

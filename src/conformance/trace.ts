@@ -7,7 +7,7 @@ export type TraceEntry =
   | { readonly sent: "audio" | "close" | "text"; readonly messageCount: number }
   | { readonly received: Message; readonly isBinary: boolean };
 
-/** The record of one live session, on which all its cases are decided. */
+/** The record of one live session, which all its cases check. */
 export interface Trace {
   readonly entries: readonly TraceEntry[];
   /** Null if the socket did not open. */
@@ -20,14 +20,14 @@ export interface Trace {
   readonly sampleCount: number;
 }
 
-/** The record of one request for speech. */
+/** The record of one speech request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
-  /** The client canceled it. */
+  /** True if the client canceled the response. */
   readonly isCanceled: boolean;
-  /** Text that was sent. */
+  /** The text that was sent. */
   readonly text: string;
 }
 

@@ -1,4 +1,4 @@
-/** The outcome of a check: a difference, or why it cannot be decided. */
+/** The result of a check: passed, how the session differed, or why the check could not decide. */
 export type Verdict =
   | { readonly status: "passed" }
   | { readonly status: "failed"; readonly expected: string; readonly received: string }
@@ -19,7 +19,7 @@ export function passedIf(holds: boolean, expected: string, received: () => strin
   return holds ? PASSED : failed(expected, received());
 }
 
-/** Returns the first failure, else the first skip, else that all have passed. */
+/** Returns the first failure; without one, the first skip; otherwise that all checks passed. */
 export function together(verdicts: readonly Verdict[]): Verdict {
   return (
     verdicts.find(({ status }) => status === "failed") ??

@@ -1,4 +1,4 @@
-/** Pages for signed-in users, by the path after `/console/`. */
+/** Pages for signed-in users, by their path after `/console/`. */
 export const SIGNED_IN_PATHS = [
   "",
   "speak",
@@ -14,7 +14,7 @@ export const SIGNED_IN_PATHS = [
   "status",
 ] as const;
 
-/** Pages that lead in. */
+/** Pages that users see before they sign in. */
 export const OPEN_PATHS = ["sign-in", "sign-up", "join", "reset"] as const;
 
 export type SignedInPath = (typeof SIGNED_IN_PATHS)[number];
@@ -23,12 +23,12 @@ export function isSignedInPath(path: string): path is SignedInPath {
   return SIGNED_IN_PATHS.some((known) => known === path);
 }
 
-/** Whether there is a page at `path`: the pages show it, and the service answers 200 rather than 404. */
+/** Returns whether `path` is a page of the console, so that the service answers 200 rather than 404. */
 export function isPage(path: string): boolean {
   return isSignedInPath(path) || OPEN_PATHS.some((known) => known === path);
 }
 
-/** The part of an address after `/console/`, without a trailing slash. */
+/** Returns the part of a path after `/console/`, without a trailing slash. */
 export function pagePath(pathname: string): string {
   return pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
 }

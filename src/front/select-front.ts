@@ -10,17 +10,17 @@ import { UwsFront } from "./uws/uws-front.js";
 
 export type FrontKind = "auto" | "uws" | "node";
 
-/** The library that a front runs on, for operators. */
+/** The library that a front uses, shown to operators. */
 export interface FrontFacts {
   readonly front: Front["kind"];
   readonly package: string;
   readonly version: string;
-  /** Packages with unused bindings, each with the reason; empty if the portable front was requested. */
+  /** Packages whose bindings are not used, with reasons; empty if the portable front was requested. */
   readonly unused: readonly string[];
 }
 
 /**
- * Creates the requested front; `auto` uses the native one if its binding loads.
+ * Creates the requested front. `auto` selects the native one if its binding loads.
  *
  * @throws if `uws` is requested and no binding loads
  */

@@ -45,16 +45,16 @@ export function bearerKey(request: FrontRequest): string | null {
   return match?.[1] ?? null;
 }
 
-/** The same for Deepgram's paths, whose clients may send `Token` instead of `Bearer`. */
+/** Reads the key on Deepgram's paths, where clients may send `Token` instead of `Bearer`. */
 export function tokenKey(request: FrontRequest): string | null {
   const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return match?.[1] ?? null;
 }
 
 /**
- * Finds the identity of a key. A malformed key is not looked up.
+ * Finds the identity of a key. Malformed keys are not looked up.
  *
- * @throws {ServiceError} `KEY_INVALID`, with the same text for every wrong key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `KEY_INVALID`, with the same text for every wrong key; `AUTH_UNAVAILABLE`
  */
 export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
   const isWellFormed = key !== null && (KEY_PATTERN.test(key) || isTemporaryKey(key));

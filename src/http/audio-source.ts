@@ -5,7 +5,7 @@ import type { RouteDeps } from "./router.js";
 import { LONGEST_FETCH_BYTES } from "./spool.js";
 import { checkRoom, FormUpload, isMultipart, type Upload } from "./transcribed-upload.js";
 
-/** Finds the one source of audio of a request. An empty body does not count. */
+/** Finds the one audio source of a request. An empty body does not count as one. */
 export async function uploadOf(
   request: FrontRequest,
   [url, ...others]: readonly string[],

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from "node:net";
 import type { FrontRequest } from "../../core/ports/front.js";
 
-/** The prefix of IPv4 addresses mapped into IPv6. */
+/** Prefix of IPv4 addresses that are mapped into IPv6. */
 const MAPPED = "::ffff:";
 const MAPPED_BITS = 96;
-/** A client with one IPv6 address usually has the whole /64 network. */
+/** An IPv6 client usually controls the whole /64 network of its address. */
 const CLIENT_GROUPS = 4;
 const GROUPS = 8;
 
@@ -18,7 +18,7 @@ export class TrustedProxies {
       const [name = "", bits = ""] = network.split("/");
       const address = canonicalAddress(name);
       if (address === null) throw new Error(`Cannot trust proxies in ${network}: it must be a network`);
-      // A network of mapped addresses is an IPv4 network.
+      // A network of mapped addresses is really an IPv4 network.
       const isMapped = isIP(name) === 6 && isIP(address) === 4;
       const prefix = Number(bits) - (isMapped ? MAPPED_BITS : 0);
       if (prefix < 0)
@@ -28,9 +28,9 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client's address: the connection's own, unless that is a trusted proxy. Then
-   * `X-Forwarded-For` is read from the right, where each proxy appends its peer, and the first address that
-   * is not a trusted proxy counts: clients can forge everything to its left. An invalid entry ends the search
+   * Returns the client's address: that of the connection, unless it is a trusted proxy. Then
+   * `X-Forwarded-For` is read from the right, where each proxy appends its peer, up to the first address that
+   * is not a trusted proxy. Clients can forge everything to the left of it. An invalid entry ends the search
    * at the proxy that wrote it.
    */
   clientOf(request: Pick<FrontRequest, "remoteAddress" | "header">): string {
@@ -52,13 +52,15 @@ export class TrustedProxies {
   }
 }
 
-/** Returns the key for counting a client's attempts: an IPv6 client has 2^64 addresses to try from. */
+/** Returns the key under which a client's attempts are counted: an IPv6 client has 2^64 addresses to try. */
 export function countedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   return `${groupsOf(address).slice(0, CLIENT_GROUPS).join(":")}::/64`;
 }
 
-/** Normalizes an address: IPv4 (also mapped) in dots, IPv6 short and in lower case; else null. */
+/**
+ * Normalizes an address: IPv4 (also mapped) in dotted form, IPv6 short and in lower case. Null if invalid.
+ */
 export function canonicalAddress(text: string): string | null {
   const [address = ""] = text.split("%", 1);
   const version = isIP(address);
@@ -80,7 +82,7 @@ function groupsOf(address: string): readonly string[] {
   return [...before, ...Array<string>(GROUPS - before.length - after.length).fill("0"), ...after];
 }
 
-/** Some proxies add the port: `127.0.0.1:4711`, `[::1]:4711`. */
+/** Removes the port that some proxies add: `127.0.0.1:4711`, `[::1]:4711`. */
 function withoutPort(entry: string): string {
   if (entry.startsWith("[")) return entry.slice(1, Math.max(1, entry.indexOf("]")));
   const colon = entry.indexOf(":");

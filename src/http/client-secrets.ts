@@ -9,11 +9,11 @@ import {
   type StreamTokensParts,
 } from "./signed-credentials.js";
 
-/** OpenAI's browser libraries accept only keys that begin with `ek_`. */
+/** OpenAI's browser libraries accept only keys that start with `ek_`. */
 const PREFIX = "ek_svc_";
 const ID_BYTES = 16;
 
-/** What a client secret grants while it is valid. */
+/** Rights that a client secret grants while it is valid. */
 export interface SecretGrant {
   readonly identity: KeyIdentity;
   readonly config: RealtimeConfig;
@@ -23,7 +23,7 @@ type Content = readonly [untilMs: number, lifetimeMs: number, identity: KeyIdent
 
 /**
  * Issues client secrets: short-lived credentials that open any number of realtime sessions of one
- * organization, with a fixed configuration. They carry their signed content and are not stored.
+ * organization, with a fixed configuration. They contain their signed content and are not stored.
  */
 export class ClientSecrets {
   readonly #parts: StreamTokensParts;
@@ -34,7 +34,7 @@ export class ClientSecrets {
     this.#texts = new SignedText(PREFIX, parts.secret);
   }
 
-  /** Returns null if the configuration is too large for a secret. */
+  /** Creates a secret; null if the configuration is too large for one. */
   issue({ identity, config }: SecretGrant, lifetimeMs: number): { value: string; untilMs: number } | null {
     const untilMs = Math.floor(this.#parts.clock.nowMs() + lifetimeMs);
     const content: Content = [untilMs, lifetimeMs, identity, config];
@@ -43,7 +43,7 @@ export class ClientSecrets {
   }
 
   /**
-   * Returns what a secret grants; null if it is unknown, expired, or its key was revoked.
+   * Returns the rights that a secret grants; null if it is unknown or expired, or its key was revoked.
    * @throws {ServiceError} `AUTH_UNAVAILABLE` if the store cannot check the key
    */
   async read(secret: string): Promise<SecretGrant | null> {
@@ -54,7 +54,7 @@ export class ClientSecrets {
     const nowMs = clock.nowMs();
     if (!isCurrent(untilMs, lifetimeMs, nowMs)) return null;
     const known = knownSince(identity, endings.count);
-    // The use is recorded because the statement that checks the key also records it. Gets a new id, because a
+    // Record a use, because the statement that checks the key also records it. It gets a new ID, because a
     // secret may be used again.
     const use = { id: randomBytes(ID_BYTES), untilMs: nowMs, identity };
     const isValid = await uses.use(use);

@@ -4,7 +4,7 @@ import { openAiError } from "../../core/protocol/error-body.js";
 import type { Exchange } from "./exchange.js";
 import { endWithBody, textBody, writeBody } from "./long-body.js";
 
-/** Proxies close a connection that is silent for a minute, some after 30 s. */
+/** Proxies close a connection that is silent for a minute; some do so after 30 s. */
 export const HEARTBEAT_MS = 15_000;
 
 export const EVENT_HEADERS = {
@@ -15,8 +15,8 @@ export const EVENT_HEADERS = {
 };
 
 /**
- * Sends a response as server-sent events in OpenAI's shape: each event is a JSON object with a `type`.
- * A failure after the first event is sent as an `error` event. Comments keep the connection open, and are not
+ * Sends a response as server-sent events in OpenAI's shape: each event is a JSON object with a `type`. A
+ * failure after the first event is sent as an `error` event. Comments keep the connection open, and are not
  * stored for retries.
  */
 export class OpenAiEvents {
@@ -25,7 +25,7 @@ export class OpenAiEvents {
   #heartbeat: NodeJS.Timeout | undefined;
   #isWriting = false;
 
-  /** @param headers additional headers, read when the response starts */
+  /** @param headers returns additional headers; called when the response starts */
   constructor(exchange: Exchange, headers: () => Readonly<Record<string, string>> = () => ({})) {
     this.#exchange = exchange;
     this.#headers = headers;
@@ -54,7 +54,7 @@ export class OpenAiEvents {
   #start(): void {
     if (this.hasStarted) return;
     this.#exchange.start(200, { ...EVENT_HEADERS, ...this.#headers() });
-    // If a write is stalled, the error event could not be sent either.
+    // If a write has stalled, the error event could not be sent either.
     this.#exchange.lateFailure = (error) => (this.#isWriting ? null : failure(error));
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
@@ -62,7 +62,7 @@ export class OpenAiEvents {
 
   #beat(): void {
     if (this.#isWriting || this.#exchange.isOver) return;
-    // The next write reports that the client has left.
+    // If the client has left, the next write reports that.
     this.#exchange.writeAside(Buffer.from(":\n\n")).catch(() => {});
   }
 }

@@ -20,7 +20,7 @@ const COLD_START_FROM_MS = 1_000;
 export interface AnswerListener {
   started(status: number, headers: Headers): void;
   written(chunk: Uint8Array): Promise<void>;
-  /** Called before the last bytes are sent, which wait until it settles. */
+  /** Called before the last bytes are sent. They wait until this settles. */
   completed(): Promise<void>;
 }
 
@@ -35,7 +35,10 @@ export class Exchange {
   span: Span = NO_SPAN;
   errorName: string | null = null;
   listener: AnswerListener | null = null;
-  /** Renders an error to end a started response with; otherwise, or if null, the connection is reset. */
+  /**
+   * Renders the error that ends a started response. If absent, or if it returns null, the connection is
+   * reset.
+   */
   lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
   /** True if only pages of the same origin may read the response. */
   isSameOrigin = false;
@@ -63,7 +66,9 @@ export class Exchange {
     this.#releases.push(release);
   }
 
-  /** Adds to the waiting time that the response reports; has no effect once it has started. */
+  /**
+   * Adds to the model waiting time that the response reports. Has no effect once the response has started.
+   */
   waitedForModel(waitedMs: number): void {
     this.#modelWaitMs += waitedMs;
   }
@@ -94,7 +99,7 @@ export class Exchange {
     await copied;
   }
 
-  /** Sends progress bytes, which are not part of the kept response. */
+  /** Sends progress bytes, which do not become part of the stored response. */
   writeAside(chunk: Uint8Array): Promise<void> {
     return this.#response.write(chunk);
   }
@@ -110,7 +115,7 @@ export class Exchange {
     await this.end(Buffer.from(JSON.stringify(body)), departure);
   }
 
-  /** Responds with an error; a response that has started ends with `lateFailure` or is reset. */
+  /** Responds with an error. A response that has started ends with `lateFailure`, or is reset. */
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
     const error = asServiceError(thrown);
     if (this.isOver) return;
@@ -131,7 +136,7 @@ export class Exchange {
     return this.#readsOpenAi() ? openAiErrorBody(error) : errorBody(error);
   }
 
-  /** Whether this is one of OpenAI's clients on an OpenAI path. */
+  /** Returns whether this is an OpenAI client on an OpenAI path. */
   #readsOpenAi(): boolean {
     const { request } = this;
     return request.header(OPENAI_CLIENT_HEADER) !== undefined && isOpenAiPath(request.path);
@@ -149,13 +154,13 @@ const EXPOSED = [
   ...["X-Svc-Error", "x-request-id", "x-should-retry", "Retry-After"],
 ].join(", ");
 
-/** Sent with every response: browsers may call the API from any origin, without cookies. */
+/** Sent with every response, so that browsers may call the API from any origin, without cookies. */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED,
 };
 
-/** Headers for OPTIONS. It reflects the requested headers, since `*` does not cover Authorization. */
+/** Headers for OPTIONS. They repeat the requested headers, since `*` does not cover Authorization. */
 export function preflightHeaders(request: FrontRequest, methods: readonly string[]): Record<string, string> {
   const requested = request.header("access-control-request-headers") ?? "";
   const allowed = requested.split(",").map((name) => name.trim().toLowerCase());

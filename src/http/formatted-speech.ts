@@ -4,21 +4,21 @@ import type { WavPiece } from "../../core/domain/audio/wav.js";
 import type { SpeechChunk, SynthesisConversation } from "../../core/ports/conversations.js";
 import type { SpeechFormat } from "../../core/protocol/speak-query.js";
 
-/** A chunk of speech as the client gets it. */
+/** A chunk of speech in the client's format. */
 export interface FormattedChunk extends Pick<SpeechChunk, "endsSentence" | "words"> {
   readonly piece: WavPiece;
-  /** Samples that the voice made for it, which word times count. */
+  /** Number of samples before conversion, in which word times are counted. */
   readonly sampleCount: number;
 }
 
-/** A synthesis in the requested format. */
+/** A synthesis in the client's format. */
 export interface FormattedSpeech {
   readonly encoding: StreamedFormat;
   readonly sampleRateHz: number;
   chunks(): AsyncIterable<FormattedChunk>;
 }
 
-/** @param format null for that of the voice, whose samples then stay as they are */
+/** @param format null for the voice's own format; its samples then stay unchanged */
 export function formattedSpeech(
   conversation: SynthesisConversation,
   format: SpeechFormat | null,
@@ -33,7 +33,7 @@ async function* plain(conversation: SynthesisConversation): AsyncGenerator<Forma
     yield { piece: pcm, sampleCount: pcm.length, endsSentence, words };
 }
 
-/** A sentence ends with its last sample, so the next one does not begin with the rest of it. */
+/** The resampler is flushed at the end of each sentence, so the next one does not start with its rest. */
 async function* encoded(
   conversation: SynthesisConversation,
   { encoding, sampleRateHz }: SpeechFormat,

@@ -18,7 +18,10 @@ export interface AnswerCopyParts {
   readonly log: Log;
 }
 
-/** Copies a response as it is sent, and keeps the copy if it completes. Memory holds at most a short body. */
+/**
+ * Copies a response as it is sent, and stores the copy if the response completes. Memory holds at most a
+ * short body.
+ */
 export class AnswerCopy implements AnswerListener {
   readonly #parts: AnswerCopyParts;
   #head: { readonly status: number; readonly headers: Headers } | null = null;
@@ -32,7 +35,7 @@ export class AnswerCopy implements AnswerListener {
   }
 
   started(status: number, headers: Headers): void {
-    // Errors are not kept: the client may retry the request.
+    // Errors are not stored, because the client may retry the request.
     if (status >= 200 && status < 300) this.#head = { status, headers };
   }
 
@@ -61,7 +64,7 @@ export class AnswerCopy implements AnswerListener {
     }
   }
 
-  /** Ends the attempt, with or without a response. */
+  /** Ends the attempt, with or without a stored response. */
   async ended(): Promise<void> {
     this.#head = null;
     await this.#file?.discard();
@@ -76,9 +79,9 @@ export class AnswerCopy implements AnswerListener {
     await this.#file.write(chunk);
   }
 
-  /** A failed copy must not fail the response: a retry repeats the work without a charge. */
+  /** A failed copy must not fail the response: a retry then repeats the work without a charge. */
   async #giveUp(error: unknown): Promise<void> {
-    this.#parts.log.warn({ err: error }, "answer not kept");
+    this.#parts.log.warn({ err: error }, "response not stored");
     this.#head = null;
     this.#short = [];
     await this.#file?.discard().catch(() => {});
@@ -87,19 +90,19 @@ export class AnswerCopy implements AnswerListener {
 }
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
-/** The capacity is shared by at least this many owners: each gets at most 1/n. */
+/** Number of owners that share the capacity at least: each gets at most this fraction of it. */
 const OWNERS_AT_LEAST = 2;
-/** The suffix of files that are being written; a crash may leave some. */
+/** Suffix of files that are being written. A crash may leave such files. */
 const UNFINISHED = ".part";
 
 export interface AnswerFilesOptions {
-  /** Created if missing. Only one service uses it at a time. */
+  /** Folder for the files, created if missing. Only one service uses it at a time. */
   readonly folder: string;
-  /** For all files together, including unfinished ones. */
+  /** Limit for all files together, including unfinished ones. */
   readonly capacityBytes: number;
-  /** Owners of the files of an earlier run, by id. */
+  /** Owners of files from an earlier run, by ID. */
   readonly owners?: ReadonlyMap<string, string>;
-  /** The disk that holds the folder; if it is short of space, the oldest files are deleted. */
+  /** The disk with the folder. If it is short of space, the oldest files are deleted. */
   readonly disk?: DiskSpace;
   readonly log: Log;
 }
@@ -111,15 +114,15 @@ interface KeptFile {
 }
 
 /**
- * Stores the long bodies of kept responses, one file each, until their keys expire or newer ones need the
- * space. An owner gets at most half of the capacity. If all of it is used, the owner with the most data loses
- * its oldest file, so nobody can push out the files of smaller owners.
+ * Stores the long bodies of responses, one file each, until their keys expire or newer ones need the space.
+ * An owner gets at most half of the capacity. If all of it is used, the owner with the most data loses its
+ * oldest file, so nobody can evict the files of smaller owners.
  */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;
-  /** Oldest first. */
+  /** Files, oldest first. */
   readonly #kept = new Map<string, KeptFile>();
-  /** By owner, including unfinished files. */
+  /** Bytes by owner, including unfinished files. */
   readonly #bytesOf = new Map<string, number>();
   readonly #expiry: NodeJS.Timeout;
   #bytes = 0;
@@ -142,7 +145,7 @@ export class AnswerFiles {
     return files;
   }
 
-  /** @param owner files without one share the whole capacity */
+  /** @param owner files without an owner share the whole capacity */
   async create(id: string, owner = ""): Promise<AnswerFile> {
     const path = this.#path(id) + UNFINISHED;
     const handle = await open(path, "wx", 0o600);
@@ -158,13 +161,13 @@ export class AnswerFiles {
         if ((await this.#options.disk?.hasRoomFor(chunk.length)) === false)
           throw new Error("Cannot keep the response: the disk is short of free space");
         this.#options.disk?.wrote(chunk.length);
-        // Count it before writing, for concurrent calls of `#makeRoom`.
+        // Count before writing, so that concurrent calls of `#makeRoom` see it.
         bytes += chunk.length;
         this.#count(owner, chunk.length);
         await handle.writeFile(chunk);
       },
       keep: async () => {
-        // The row that refers to this file survives a power cut, so the bytes must, too.
+        // The database row for this file survives a power cut, so its bytes must, too.
         await handle.datasync();
         await handle.close();
         await rename(path, this.#path(id));
@@ -180,12 +183,12 @@ export class AnswerFiles {
     };
   }
 
-  /** Opens the body kept under `id`; null if it is gone or does not have `bytes` bytes. */
+  /** Opens the body stored under `id`; null if it is missing or does not have `bytes` bytes. */
   async read(id: string, bytes: number): Promise<AsyncIterable<Uint8Array> | null> {
     if (this.#kept.get(id)?.bytes !== bytes) return null;
     const handle = await open(this.#path(id), "r").catch(() => null);
     if (handle === null) return null;
-    // An open file stays readable after its removal. The stream closes it in every case.
+    // An open file stays readable after it is deleted. The stream closes it in every case.
     if ((await handle.stat()).size === bytes) return createReadStream("", { fd: handle });
     await handle.close();
     return null;
@@ -197,7 +200,7 @@ export class AnswerFiles {
     this.#kept.delete(id);
     this.#count(file.owner, -file.bytes);
     await rm(this.#path(id), { force: true }).catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, "kept answer not removed");
+      this.#options.log.warn({ err: error }, "stored response not deleted");
     });
   }
 
@@ -233,7 +236,9 @@ export class AnswerFiles {
     }
   }
 
-  /** Deletes finished files of at least `bytes` bytes, as far as there are any. @returns the bytes deleted */
+  /**
+   * Deletes finished files until `bytes` bytes are free or none is left. @returns the number of bytes deleted
+   */
   async #giveBack(bytes: number): Promise<number> {
     let freed = 0;
     while (freed < bytes) {
@@ -250,7 +255,7 @@ export class AnswerFiles {
     return undefined;
   }
 
-  /** Returns the oldest file of the largest owner that has a finished one. */
+  /** Returns the oldest finished file of the owner with the most data that has one. */
   #oldestOfLargest(): string | undefined {
     const byBytes = [...this.#bytesOf].sort(([, some], [, others]) => others - some);
     for (const [owner] of byBytes) {
@@ -269,7 +274,7 @@ export class AnswerFiles {
 export interface AnswerFile {
   /** @throws if there is no room, or the disk fails */
   write(chunk: Uint8Array): Promise<void>;
-  /** Makes the file readable under its id. */
+  /** Makes the file readable under its ID. */
   keep(): Promise<void>;
   discard(): Promise<void>;
 }

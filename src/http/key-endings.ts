@@ -3,10 +3,10 @@ import type { Clock } from "../../core/ports/clock.js";
 import type { SessionPlace } from "../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 
-/** Far more endings than occur in the five minutes for which an authorization is cached. */
+/** Far more than the endings within the five minutes for which an authorization is cached. */
 const REMEMBERED = 10_000;
 
-/** Timers cannot run for longer than 24.8 days. */
+/** Timers cannot run for longer than 24.8 days, so long waits are split. */
 const LONGEST_TIMER_MS = 24 * 3_600_000;
 
 interface Watcher {
@@ -15,33 +15,32 @@ interface Watcher {
   timer: NodeJS.Timeout | null;
 }
 
-/** The secrets of a rotated key. */
+/** The secrets of a key that was rotated. */
 export interface KeyRotation {
   readonly rotations: number;
-  /** When the secret before the current one expires, by the shared clock. */
+  /** When the previous secret expires, by the shared clock. */
   readonly previousUntilMs: number;
 }
 
 /**
- * Records the ends of keys, and of the sessions and memberships behind playground keys, while the service
- * runs; expiry dates that keys bring along count too. Watchers of such a key are notified immediately, and cached or in-flight look-ups of it become
- * invalid. A key and a session never return but a user may, so an ending does not affect grants that were
- * looked up later.
+ * Records which keys, sessions and memberships have ended while the service runs, and when keys expire.
+ * Watchers of such a key are notified immediately, and cached or running look-ups of it become invalid. Keys
+ * and sessions never come back but users may, so an ending does not affect grants that were looked up later.
  */
 export class KeyEndings {
-  /** The number of the ending, by name. */
+  /** Number of the ending, by name. */
   readonly #ended = new LRUCache<string, number>({ max: REMEMBERED });
   readonly #rotations = new LRUCache<string, KeyRotation>({ max: REMEMBERED });
   readonly #watchers = new Set<Watcher>();
   readonly #clock: Clock;
   #count = 0;
 
-  /** @param clock the shared clock, by which keys expire */
+  /** @param clock the shared clock, which determines when keys expire */
   constructor(clock: Clock = { nowMs: Date.now }) {
     this.#clock = clock;
   }
 
-  /** The number of endings so far, and the `knownSince` of a grant looked up now. */
+  /** Number of endings so far; a grant that is looked up now stores it as `knownSince`. */
   get count(): number {
     return this.#count;
   }
@@ -50,12 +49,14 @@ export class KeyEndings {
     this.#end(keyName(id));
   }
 
-  /** Ends what uses an expired key. Not recorded, because its date may be changed. */
+  /** Ends everything that uses an expired key. Not recorded, because its expiry date may be changed. */
   expireKey(id: string): void {
     for (const { identity, onEnd } of [...this.#watchers]) if (identity.keyId === id) onEnd();
   }
 
-  /** Ends what uses a replaced secret of a key: the one before the current when it expires, older ones now. */
+  /**
+   * Ends everything that uses a replaced secret of a key: the previous one when it expires, older ones now.
+   */
   rotateKey(id: string, rotation: KeyRotation): void {
     this.#rotations.set(id, rotation);
     for (const watcher of [...this.#watchers]) if (watcher.identity.keyId === id) this.#arm(watcher);
@@ -73,7 +74,7 @@ export class KeyEndings {
     this.#end(userName(userId));
   }
 
-  /** Either a session or its user's membership in the organization has ended. */
+  /** Called when a session, or its user's membership in the organization, has ended. */
   endPlace({ session, organizationId }: SessionPlace): void {
     this.#end(placeName(session.toString("base64url"), organizationId));
   }
@@ -92,7 +93,7 @@ export class KeyEndings {
     return names.some((name) => (this.#ended.get(name) ?? 0) > knownSince);
   }
 
-  /** Calls `onEnd` when the key ends. @returns a function that stops watching */
+  /** Calls `onEnd` when the key's validity ends. @returns a function that stops watching */
   watch(identity: KeyIdentity, onEnd: () => void): () => void {
     const watcher: Watcher = { identity, onEnd, timer: null };
     this.#watchers.add(watcher);
@@ -103,7 +104,7 @@ export class KeyEndings {
     };
   }
 
-  /** Organizations' keys that are being watched. */
+  /** Keys of organizations that are being watched. */
   get watchedKeys(): readonly string[] {
     return distinct(
       this.#watched(({ keyId, grant }) => (grant === undefined ? keyId : null)),
@@ -123,7 +124,7 @@ export class KeyEndings {
     return [...this.#watchers].map(({ identity }) => of(identity)).filter((one) => one !== null);
   }
 
-  /** Calls a watcher when its key expires. */
+  /** Schedules the call of a watcher for when its key expires. */
   #arm(watcher: Watcher): void {
     if (watcher.timer !== null) clearTimeout(watcher.timer);
     watcher.timer = null;
@@ -135,7 +136,7 @@ export class KeyEndings {
     else watcher.timer = setTimeout(() => this.#arm(watcher), waitMs).unref();
   }
 
-  /** Returns when the key, or the secret by which it was found, expires. */
+  /** Returns when the key expires, or the secret with which it was found. */
   #endOf({ keyId, secret = 0, endsAtMs = Number.POSITIVE_INFINITY }: KeyIdentity): number {
     const rotation = this.#rotations.get(keyId);
     if (rotation === undefined || secret >= rotation.rotations) return endsAtMs;

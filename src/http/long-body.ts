@@ -2,22 +2,22 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Departure } from "../../core/ports/front.js";
 import type { Exchange } from "./exchange.js";
 
-/** A body in parts, which are produced and sent one by one. */
+/** A body in parts that are produced and sent one by one. */
 export interface LongBody {
-  /** The length of all parts together. */
+  /** Total length of all parts. */
   readonly bytes: number;
   readonly parts: Iterable<Uint8Array>;
 }
 
-/** Bytes sent in one turn of the event loop, which takes about 0.1 ms. Shorter bodies are sent as a whole. */
+/** Bytes sent in one turn of the event loop, in about 0.1 ms. Shorter bodies are sent as a whole. */
 export const SLICE_BYTES = 192 * 1024;
 
-/** Sends a body as a part of a response. @param departure reported with its last bytes */
+/** Sends a body as part of a response. @param departure notified when the last bytes leave */
 export function writeBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
   return inTurns(body, (slice, isLast) => exchange.write(slice, isLast ? departure : undefined));
 }
 
-/** Sends a body and ends the response. @param departure reported with its last bytes */
+/** Sends a body and ends the response. @param departure notified when the last bytes leave */
 export function endWithBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
   return inTurns(body, (slice, isLast) => (isLast ? exchange.end(slice, departure) : exchange.write(slice)));
 }
@@ -46,14 +46,15 @@ async function inTurns(
     left -= slice.length;
     turnBytes += slice.length;
     await send(slice, left === 0);
-    // A reader on the same machine takes everything immediately: without this, all of it is sent in one turn.
+    // A reader on the same machine takes everything immediately. Without this, all of it would be sent in one
+    // turn.
     if (left === 0 || turnBytes < SLICE_BYTES) continue;
     turnBytes = 0;
     await nextTurn();
   }
 }
 
-/** Splits long parts into slices, without copies that would have to be collected. */
+/** Splits long parts into slices, without copies that the garbage collector would have to collect. */
 function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   for (const part of parts) {
     for (let start = 0; start < part.length; start += SLICE_BYTES) {
@@ -65,7 +66,7 @@ function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, und
 function* base64Of({ parts }: LongBody): Generator<Uint8Array, void, undefined> {
   let carried: Uint8Array = new Uint8Array(0);
   for (const slice of slicesOf(parts)) {
-    // Base64 encodes three bytes at a time: carry the rest of a slice over to the next.
+    // Base64 encodes three bytes at a time, so carry the rest of a slice over to the next.
     const borrowed = Math.min(slice.length, (3 - carried.length) % 3);
     const first = Buffer.concat([carried, slice.subarray(0, borrowed)]);
     const whole = borrowed + Math.floor((slice.length - borrowed) / 3) * 3;
@@ -87,13 +88,15 @@ function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, 
   for (const { parts } of bodies) yield* parts;
 }
 
-/** List entries serialized in one turn of the event loop: words and segments take a microsecond each. */
+/** List entries serialized in one turn of the event loop; words and segments take a microsecond each. */
 const ENTRIES_PER_TURN = 2_000;
 
-/** Lists of up to this many entries may contain long lists, such as the channels of a recording. */
+/** Lists with at most this many entries may contain long lists, such as the channels of a recording. */
 const OUTER_ENTRIES = 4;
 
-/** Serializes like `JSON.stringify`, but spreads the object's long lists over turns of the event loop. */
+/**
+ * Serializes like `JSON.stringify`, but spreads the object's long lists over several turns of the event loop.
+ */
 export async function jsonInTurns(value: object): Promise<LongBody> {
   const parts: Uint8Array[] = [];
   let open = "";

@@ -11,7 +11,7 @@ import { converse } from "./running-work.js";
 
 export type OnceDeps = Pick<RouteDeps, "running" | "idempotency" | "answers">;
 
-/** Reads the idempotency key of a request, or null. @throws {ServiceError} `INVALID_REQUEST` */
+/** Reads the idempotency key of a request; null without one. @throws {ServiceError} `INVALID_REQUEST` */
 export function idempotencyKey(request: FrontRequest): string | null {
   const key = request.header("idempotency-key")?.trim();
   if (key === undefined) return null;
@@ -20,9 +20,9 @@ export function idempotencyKey(request: FrontRequest): string | null {
 }
 
 /**
- * Hashes the meaning of a request, so that the same request in another notation has the same fingerprint.
+ * Hashes the meaning of a request, so that the same request in a different notation has the same fingerprint.
  *
- * @param parts everything that determines the response, as parsed: the order of an object's members counts
+ * @param parts everything that determines the response, as parsed; the order of an object's members counts
  */
 export function fingerprintOf(request: FrontRequest, ...parts: readonly unknown[]): Uint8Array {
   return createHash("sha256")
@@ -34,28 +34,27 @@ export interface BilledRequest {
   readonly caller: Caller;
   readonly key: string | null;
   readonly kind: KeyedRequest["kind"];
-  /** Characters of a synthesis; 0 for a file. */
+  /** Number of characters of a synthesis; 0 for a file. */
   readonly units: number;
   /** Not called for a request without a key. */
   readonly fingerprint: () => Uint8Array;
-  /** The audio becomes known only during the work, which must then call `reportAudio`. */
+  /** True if the audio becomes known only during the work, which must then call `reportAudio`. */
   readonly isAudioKnownLater?: boolean;
 }
 
 /**
- * Reports which audio the work will use, before it costs anything.
+ * Reports which audio the work will use, before anything is charged.
  * @returns the caller who pays for it
- * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
- * `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if different audio was charged under the key;
+ *   `AUTH_UNAVAILABLE`
  */
 export type ReportAudio = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
- * Does the work of a billed request once per idempotency key, and otherwise sends the kept response again.
- * Nobody is charged twice under one key: if the response was lost after the charge, the work is repeated for
- * free.
+ * Runs a billed request once per idempotency key; repeats get the stored response. Nobody is charged twice
+ * under one key: if the response was lost after the charge, the work is repeated for free.
  *
- * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and what
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever
  *   `work` throws
  */
 export async function onceByKey(
@@ -76,11 +75,11 @@ export async function onceByKey(
   }
   // A second "answered" means that a concurrent retry has just repeated the work.
   if (claim.type === "in-use" || claim.type === "answered") {
-    const message = "a request with this Idempotency-Key is still running: try again when it has ended";
+    const message = "a request with this Idempotency-Key is still running; try again when it has ended";
     throw new ServiceError("IDEMPOTENCY_KEY_IN_USE", message);
   }
   if (claim.type === "reused") {
-    const message = "this Idempotency-Key belongs to another request: send that one again, or use a new key";
+    const message = "this Idempotency-Key belongs to another request; send that one again, or use a new key";
     throw new ServiceError("IDEMPOTENCY_KEY_REUSED", message);
   }
   const { attempt, paid } = claim;
@@ -106,8 +105,8 @@ export async function onceByKey(
 }
 
 /**
- * Rejects a caller without credits before an upload is read. A known idempotency key passes: the request may
- * have been paid for with the last credits.
+ * Rejects a caller without credits before an upload is read. A known idempotency key passes, because the
+ * request may have been paid for with the last credits.
  *
  * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `AUTH_UNAVAILABLE`
  */
@@ -125,7 +124,7 @@ export async function requireCreditForFile(
   }
 }
 
-/** Sends a kept response again; false, with nothing sent, if its body is gone. */
+/** Sends a stored response again. Returns false, with nothing sent, if its body is missing. */
 async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): Promise<boolean> {
   const { requestId, bytes, body, status, headers } = answer;
   const chunks = body === null ? await deps.answers.read(requestId, bytes) : [body];
@@ -134,7 +133,7 @@ async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): P
   // There is no work to stop: if the client leaves, writing fails.
   await converse(exchange, deps, { stop: () => {} }, async () => {
     exchange.start(status, { ...headers, "content-length": String(bytes) });
-    // The response has a length, so its last bytes must go to `end`.
+    // The response has a length, so its last bytes must be passed to `end`.
     let last: Uint8Array | undefined;
     for await (const chunk of chunks) {
       if (last !== undefined) await exchange.write(last);
@@ -147,16 +146,16 @@ async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): P
 
 /** Applies an earlier payment to the audio of this attempt. */
 function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
-  // An older version did not record the audio: charge what this audio costs beyond the payment.
+  // An older version did not record the audio, so charge what this audio costs beyond the payment.
   if (paid.audioSha256 == null) return { ...paid, isAudioUnknown: true };
   if (Buffer.compare(paid.audioSha256, sha256) === 0) return paid;
   throw new ServiceError(
     "IDEMPOTENCY_KEY_REUSED",
-    "the audio behind the url is not what was charged under this Idempotency-Key: use a new key",
+    "the audio at the URL has changed since it was charged under this Idempotency-Key; use a new key",
   );
 }
 
-/** Headers of a response that costs nothing because another request paid for it. */
+/** Headers of a response that costs nothing because another request has paid for it. */
 function replayHeaders(chargedRequestId: string): Record<string, string> {
   return { "idempotent-replayed": "true", "original-request": chargedRequestId };
 }
@@ -167,20 +166,23 @@ function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string,
 }
 
 /**
- * The only models when ids were added to requests. Requests that name none, or one of these, keep the
- * fingerprint they had before, regardless of which model serves them now.
+ * The only models that existed when IDs were added to requests. Requests that specify no model, or one of
+ * these, keep their earlier fingerprint, regardless of which model serves them now.
  */
 const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";
 
-/** Returns a synthesis request for its fingerprint, which room tone (the default) does not change. */
+/**
+ * Returns a synthesis request in the form used for its fingerprint. Room tone, the default, does not change
+ * it.
+ */
 export function speechForFingerprint(request: SynthesisRequest) {
   const { model, room_tone } = request;
-  // Members keep their order, and undefined ones are not serialized.
+  // The members keep their order, and undefined ones are not serialized.
   return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
 }
 
-/** Returns what the model adds to the fingerprint of a transcription. */
+/** Returns the part that the model adds to the fingerprint of a transcription. */
 export function modelForFingerprint(asked: {
   readonly model: { readonly name: string };
   readonly isModelNamed: boolean;

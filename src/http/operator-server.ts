@@ -10,23 +10,23 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** Work of each part that waits for engine processes or runs on them. */
+/** Amount of work per part that waits for engine processes or runs on them. */
 export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>> & {
-  /** `late_seconds`: audio of the latest session that its worker has not stepped yet. */
+  /** `late_seconds`: waiting audio of the session whose worker is furthest behind. */
   readonly live: { readonly late_seconds: number };
 };
 
-/** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen */
+/** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen on the port */
 export async function startOperatorServer(options: {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
   readonly metrics: Metrics;
-  /** The state of each engine, as JSON. */
+  /** Returns the state of each engine as JSON. */
   readonly engines: () => readonly object[];
-  /** Returns whether the process accepts work; without it there is no `/ready`. */
+  /** Returns whether the process accepts work. If absent, there is no `/ready`. */
   readonly isReady?: () => boolean;
-  /** For an autoscaler of engine processes; without it there is no `/demand`. */
+  /** Returns the demand, for an autoscaler of engine processes. If absent, there is no `/demand`. */
   readonly demand?: () => Promise<Demand>;
   readonly log: Log;
 }): Promise<OperatorServer> {
@@ -42,7 +42,7 @@ export async function startOperatorServer(options: {
       return isReady() ? answer(200, { status: "ready" }) : answer(503, { status: "not ready" });
     if (path === "/demand" && demand !== undefined) return answer(200, await demand());
     if (path !== "/metrics")
-      return answer(404, { detail: "no such endpoint: use GET /metrics or GET /health" });
+      return answer(404, { detail: "no such endpoint; use GET /metrics or GET /health" });
     try {
       const text = await metrics.text();
       response.writeHead(200, { "content-type": metrics.contentType }).end(text);

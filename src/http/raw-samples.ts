@@ -3,7 +3,7 @@ import { detectStreamedFile } from "../../core/domain/audio/container.js";
 import { streamedWavHead } from "../../core/domain/audio/wav.js";
 import type { Upload } from "./transcribed-upload.js";
 
-/** Puts a WAV header before raw samples; a file stays unchanged, whatever its declared encoding. */
+/** Puts a WAV header before raw samples. A file stays unchanged, whatever encoding was declared. */
 export async function* withHeader(
   bytes: AsyncIterable<Uint8Array>,
   { format, sampleRateHz, channels }: RawAudio,
@@ -27,7 +27,7 @@ export async function* withHeader(
   if (head !== null && head.length > 0) yield* begin(head, null);
 }
 
-/** Gives samples a header, if the client described them. */
+/** Adds a header to samples, if the client described their format. */
 export function withSamples(upload: Upload, raw: RawAudio | null): Upload {
   if (raw === null) return upload;
   const { url, fileName, maxBytes } = upload;

@@ -27,17 +27,17 @@ function tooLarge(longestBytes: number): ServiceError {
 
 /** Minimum pace of a body. Only the time that we wait for the client counts. */
 export interface BodyPace {
-  /** The average rate after `graceMs`. */
+  /** Minimum average rate after `graceMs`. */
   readonly leastBytesPerS: number;
   readonly graceMs: number;
-  /** The longest wait without a byte. */
+  /** Longest wait without a byte. */
   readonly stallMs: number;
   readonly longestMs: number;
 }
 
 /**
- * Slightly less than a microphone sends with the most efficient codecs; the longest file takes two hours at
- * this pace.
+ * Slightly slower than a microphone with the most efficient codecs; at this pace, the longest file takes two
+ * hours.
  */
 export const UPLOAD_PACE: BodyPace = {
   leastBytesPerS: 512,
@@ -45,7 +45,7 @@ export const UPLOAD_PACE: BodyPace = {
   stallMs: 50_000,
   longestMs: 9_000_000,
 };
-/** For bodies of at most 64 KiB, which clients can send without delay. */
+/** Pace for bodies of at most 64 KiB, which clients can send without delay. */
 export const JSON_PACE: BodyPace = {
   leastBytesPerS: 512,
   graceMs: 10_000,
@@ -54,9 +54,9 @@ export const JSON_PACE: BodyPace = {
 };
 
 /**
- * Passes a body on and enforces its pace.
+ * Passes a body on, and enforces its pace.
  *
- * @throws {ServiceError} `BODY_TOO_SLOW`, and what `body` throws
+ * @throws {ServiceError} `BODY_TOO_SLOW`, and whatever `body` throws
  */
 export async function* paced(
   body: AsyncIterable<Uint8Array>,
@@ -85,7 +85,7 @@ export async function* paced(
   }
 }
 
-/** Uses one timer for each chunk, so a reader that stops in between leaves none behind. */
+/** Uses one timer per chunk, so that a reader that stops between chunks leaves no timer behind. */
 async function nextWithin(
   chunks: AsyncIterator<Uint8Array>,
   limitMs: number,
@@ -95,7 +95,7 @@ async function nextWithin(
   try {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(failure()), limitMs);
-      // After a timeout this continues waiting, and its result is ignored.
+      // After a timeout this keeps waiting, but its result is ignored.
       chunks.next().then(resolve, reject);
     });
   } finally {

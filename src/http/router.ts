@@ -19,11 +19,13 @@ import type { KeyEndings } from "./key-endings.js";
 import type { OrganizationSlots, RunningWork, SpeechBudget } from "./running-work.js";
 import type { StreamTokens } from "./signed-credentials.js";
 
-/** GET also answers HEAD. `/*` at the end of a path matches everything below, `:name` one segment. */
+/**
+ * A route. GET also answers HEAD. `/*` at the end of a path matches everything below it, `:name` one segment.
+ */
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Whether pages of other origins get no CORS headers. */
+  /** Whether to omit CORS headers, so that pages of other origins cannot read the response. */
   readonly isSameOrigin?: boolean;
   readonly handle: Handler;
 }
@@ -37,10 +39,10 @@ export type PathParams = Readonly<Record<string, string>>;
 export type Handlers<Operation extends HttpOperation = HttpOperation> = Readonly<Record<Operation, Handler>>;
 
 export interface RouteDeps {
-  /** Everything if absent. */
+  /** Parts to serve; all of them if absent. */
   readonly serve?: readonly ServedPart[];
   readonly conversations: Conversations;
-  /** Decode live WebM, Ogg and Opus; such audio is rejected if absent. */
+  /** Decoders of live WebM, Ogg and Opus. If absent, such audio is rejected. */
   readonly decoders?: StreamDecoders | null;
   readonly keys: KeyStore;
   readonly endings: KeyEndings;
@@ -51,7 +53,7 @@ export interface RouteDeps {
   readonly tokens: StreamTokens;
   readonly secrets: ClientSecrets;
   readonly slots: OrganizationSlots;
-  /** An existing folder for uploads, which are deleted when their requests end. */
+  /** An existing folder for uploads. They are deleted when their requests end. */
   readonly spoolDir: string;
   /** Limits the disk space of uploads; unlimited if absent. */
   readonly room?: SpoolRoom;
@@ -62,7 +64,7 @@ export interface RouteDeps {
   readonly urls: UrlSource;
   readonly jobs: Jobs;
   readonly webhooks: WebhookSender;
-  /** Whether the service can work, for `/ready`. */
+  /** Returns whether the service can work, for `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;
 }
 
@@ -70,14 +72,14 @@ export interface RouteMatch {
   /** Null if the path does not support the method. */
   readonly route: Route | null;
   readonly params: PathParams;
-  /** All methods of the path, for `Allow`. */
+  /** All methods that the path supports, for the `Allow` header. */
   readonly methods: readonly string[];
   readonly isSameOrigin: boolean;
 }
 
 type Methods = Map<string, Route>;
 
-/** Finds routes by exact path first, then by paths with `:name`s, then by the longest prefix. */
+/** Finds routes by exact path first, then by paths with `:name` segments, then by the longest prefix. */
 export class Router {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns = new Map<string, { readonly segments: readonly string[]; readonly methods: Methods }>();

@@ -9,12 +9,12 @@ import type { KeyIdentity } from "../../core/ports/key-store.js";
 import type { Exchange } from "./exchange.js";
 
 export interface Work {
-  /** The service is stopping: notify the client and finish before the deadline. */
+  /** Called when the service is stopping: notify the client, and finish before the deadline. */
   goingAway(deadlineSeconds: number): void;
   stop(): void;
 }
 
-/** Tracks the work for all clients, so that the service can finish it before it stops. */
+/** Tracks the work for all clients, so that the service can finish it before stopping. */
 export class RunningWork {
   readonly #works = new Set<Work>();
   #isDraining = false;
@@ -29,7 +29,7 @@ export class RunningWork {
     return this.#works.size;
   }
 
-  /** @returns a function to call when the work is over; further calls do nothing */
+  /** @returns a function to call when the work is done; further calls have no effect */
   add(work: Work): () => void {
     this.#works.add(work);
     // Draining may have started since `isDraining` was checked.
@@ -39,7 +39,7 @@ export class RunningWork {
     };
   }
 
-  /** Notifies all work, and stops what is left after the deadline. */
+  /** Notifies all work, and after the deadline stops what is left. */
   async drain(deadlineMs: number): Promise<void> {
     this.#isDraining = true;
     this.#deadlineSeconds = Math.ceil(deadlineMs / 1_000);
@@ -63,25 +63,24 @@ export class RunningWork {
   }
 }
 
-/** The share of the budget that one organization may use. */
+/** Share of the budget that one organization may use. */
 const ORGANIZATION_SHARE = 1 / 2;
 
 export interface SpeechShare {
-  /** Replaces the estimate by the actual size. */
+  /** Replaces the estimate with the actual size. */
   settle(bytes: number): void;
-  /** May be called twice. */
+  /** Releases the share; may be called twice. */
   release(): void;
 }
 
 /**
- * Limits the memory of unsent speech, for all responses together and for each organization. By an upper
- * estimate, a response that does not fit is rejected before any of it is produced. A single response always
- * fits.
+ * Limits the memory for unsent speech, in total and for each organization. A response that might not fit, by
+ * an upper estimate, is rejected before any of it is produced. A single response always fits.
  */
 export class SpeechBudget {
   readonly #capacityBytes: number;
   #takenBytes = 0;
-  /** Organizations without speech in memory have no entry. */
+  /** Bytes by organization; no entry for organizations without speech in memory. */
   readonly #takenBy = new Map<string, number>();
 
   constructor(capacityBytes: number) {
@@ -93,9 +92,9 @@ export class SpeechBudget {
   }
 
   /**
-   * @param bytes an upper estimate of what the response holds at a time
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all
-   *   together do
+   * @param bytes upper estimate of what the response holds at any time
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization holds too much, `ENGINE_BUSY` if all
+   *   organizations together do
    */
   take(organizationId: string, bytes: number): SpeechShare {
     this.#check(organizationId, bytes);
@@ -121,15 +120,15 @@ export class SpeechBudget {
     if (own > 0 && own + bytes > this.#capacityBytes * ORGANIZATION_SHARE) {
       throw new ServiceError(
         "TOO_MANY_REQUESTS",
-        `the answers of an organization may hold ${megabytes(this.#capacityBytes * ORGANIZATION_SHARE)} MB of speech at ` +
-          `once, received ${megabytes(bytes)} MB more than ${megabytes(own)} MB: wait until one has ended, or read it as a ` +
+        `the responses of an organization may hold ${megabytes(this.#capacityBytes * ORGANIZATION_SHARE)} MB of speech at ` +
+          `once, received ${megabytes(bytes)} MB more than ${megabytes(own)} MB: wait until one has ended, or request it as a ` +
           "stream",
       );
     }
     if (this.#takenBytes > 0 && this.#takenBytes + bytes > this.#capacityBytes) {
       throw new ServiceError(
         "ENGINE_BUSY",
-        "the service holds as much unsent speech as it has memory for: try again in a moment, or read it as a stream",
+        "the service has no memory left for unsent speech: try again in a moment, or request the speech as a stream",
       );
     }
   }
@@ -178,12 +177,13 @@ function stopReason(reason: unknown): StopReason {
 }
 
 /**
- * Limits how much of each kind of work runs for each organization in this service. Excess work is rejected at
- * no cost, never queued; holds are limited across all services when they are opened.
+ * Limits how much of each kind of work runs for each organization in this service. Excess work is rejected
+ * before it costs anything, and never queued. Credit holds are limited across all services when they are
+ * opened.
  */
 export class OrganizationSlots {
   readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;
-  /** Organizations without running work have no entry. */
+  /** Slots in use by organization; no entry for organizations without running work. */
   readonly #taken = new Map<string, number>();
 
   constructor(limitsOf: (identity: KeyIdentity) => ConcurrencyLimits) {
@@ -201,9 +201,9 @@ export class OrganizationSlots {
   }
 
   /**
-   * Takes a slot, or `count` of them.
+   * Takes one slot, or `count` slots.
    *
-   * @returns a function that releases them; further calls do nothing
+   * @returns a function that releases the slots; further calls have no effect
    * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too few free slots
    */
   take(identity: KeyIdentity, kind: WorkKind, count = 1): () => void {

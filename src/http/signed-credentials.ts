@@ -7,9 +7,9 @@ import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import type { TokenUses } from "../../core/ports/token-uses.js";
 import type { KeyEndings } from "./key-endings.js";
 
-/** Our credentials are much shorter; anything longer is rejected unread. */
+/** Our credentials are much shorter. Anything longer is rejected unread. */
 export const LONGEST_SIGNED = 1_024;
-/** How far apart two services' views of the shared clock may be. */
+/** How far the shared clocks of two services may differ. */
 const CLOCKS_APART_MS = 10_000;
 
 export const TOKEN_LIFETIME_S = 60;
@@ -19,19 +19,18 @@ const TOKEN_ID_BYTES = 16;
 
 export const TEMPORARY_KEY_LIFETIME_S = 600;
 const TEMPORARY_KEY_LIFETIME_MS = TEMPORARY_KEY_LIFETIME_S * 1_000;
-/** Starts like organizations' keys, so filters that keep those out of logs and URLs catch these too. */
+/** Starts like organizations' keys, so that filters which keep those out of logs and URLs catch these too. */
 const TEMPORARY_KEY_PREFIX = "sk-svc-pg-";
-/** The key id under which usage lists requests from the console's pages. */
+/** The key ID under which usage lists requests from the console's pages. */
 const PLAYGROUND_KEY_ID = "playground";
-/** The same as for look-ups of other keys. */
+/** As long as look-ups of other keys are cached. */
 const VALID_FOR_MS = 30_000;
 const INVALID_FOR_MS = 5_000;
 const REMEMBERED_PLACES = 10_000;
 
 /**
- * Checks whether a credential with this lifetime is still valid at `nowMs`. A credential with more time left
- * than it was issued with is invalid: the shared clock was set back, and the credential must not outlive its
- * term.
+ * Returns whether a credential with this lifetime is still valid at `nowMs`. A credential with more time left
+ * than it was issued with is invalid: the shared clock was set back, and the credential must not last longer.
  */
 export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
   const leftMs = untilMs - nowMs;
@@ -43,13 +42,13 @@ export class SignedText {
   readonly #prefix: string;
   readonly #secret: Uint8Array;
 
-  /** @param secret used for this kind of text only, so that one kind cannot pass for another */
+  /** @param secret used only for this kind of text, so that one kind cannot pass for another */
   constructor(prefix: string, secret: Uint8Array) {
     this.#prefix = prefix;
     this.#secret = secret;
   }
 
-  /** @param content is serialized as JSON; anyone who holds the text can read it */
+  /** @param content serialized as JSON; anyone who has the text can read it */
   sign(content: readonly unknown[]): string {
     const signed = this.#prefix + Buffer.from(JSON.stringify(content)).toString("base64url");
     return `${signed}.${this.#mac(signed)}`;
@@ -84,8 +83,8 @@ export interface StreamTokensParts {
 
 /**
  * Issues single-use tokens with which browsers open a live socket without knowing the key. A token carries
- * its signed identity and expiry, so any service with the secret can redeem it; the store remembers which
- * were used.
+ * its signed identity and expiry, so any service with the secret can redeem it. The store remembers which
+ * tokens were used.
  */
 export class StreamTokens {
   readonly #parts: StreamTokensParts;
@@ -102,9 +101,10 @@ export class StreamTokens {
   }
 
   /**
-   * Uses up a token and returns its identity; null if it is unknown, expired or used, or its key has ended.
+   * Redeems a token and returns its identity; null if it is unknown, expired or used, or its key is no longer
+   * valid.
    *
-   * @throws {ServiceError} `AUTH_UNAVAILABLE` if the store cannot tell whether it was used
+   * @throws {ServiceError} `AUTH_UNAVAILABLE` if the store cannot check whether the token was used
    */
   async redeem(token: string): Promise<KeyIdentity | null> {
     const content = this.#texts.read(token) as readonly [string, number, KeyIdentity] | null;
@@ -118,7 +118,7 @@ export class StreamTokens {
   }
 }
 
-/** Redeeming a token checks its key in the store, so earlier endings no longer matter. */
+/** Redeeming a token checks its key in the store, so endings before that no longer matter. */
 export function knownSince(identity: KeyIdentity, count: number): KeyIdentity {
   const { grant } = identity;
   return grant === undefined ? identity : { ...identity, grant: { ...grant, knownSince: count } };
@@ -146,16 +146,16 @@ type TemporaryKeyContent = readonly [
 ];
 
 interface KnownPlace {
-  /** As in the identity's grant; null if the session or the membership has ended. */
+  /** `knownSince` of the identity's grant; null if the session or the membership has ended. */
   readonly knownSince: number | null;
   readonly untilMs: number;
 }
 
 /**
- * Issues the keys that the playground's pages hold in memory for minutes, and finds the identity of any key.
- * A playground key carries its signed identity and is stored nowhere. Whether its session and membership
- * still exist is looked up and cached for half a minute, unless this service sees them end. Live sockets end
- * with them.
+ * Issues the keys that playground pages hold in memory for minutes, and finds the identity of any key. A
+ * playground key carries its signed identity and is not stored. Whether its session and membership still
+ * exist is looked up and cached for half a minute, or shorter if this service sees them end. Live sockets
+ * opened with the key end with them.
  */
 export class TemporaryKeys implements KeyStore {
   readonly #parts: TemporaryKeysParts;
@@ -184,7 +184,7 @@ export class TemporaryKeys implements KeyStore {
     const { keys, endings } = this.#parts;
     if (this.#texts.isKind(rawKey)) return await this.#findTemporary(rawKey);
     const identity = await keys.find(rawKey);
-    // The store's cache may be older than the endings seen here.
+    // The store's cache may be older than the endings that this service has seen.
     return identity !== null && endings.hasEnded(identity) ? null : identity;
   }
 
@@ -213,7 +213,7 @@ export class TemporaryKeys implements KeyStore {
     { session, organizationId }: { readonly session: string; readonly organizationId: string },
   ): Promise<KnownPlace> {
     const { clock, places, endings } = this.#parts;
-    // Use the time of the query, not of its result, so that sessions ended in between are noticed.
+    // Use the time before the query, so that sessions that end during it are noticed.
     const [askedAtMs, count] = [clock.nowMs(), endings.count];
     const isValid = await places.isGood({ session: Buffer.from(session, "base64url"), organizationId });
     const place: KnownPlace = isValid

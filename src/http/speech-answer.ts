@@ -28,15 +28,15 @@ export interface WantedSpeech {
   /** Everything that determines the response, as parsed. */
   readonly fingerprintParts: readonly unknown[];
   readonly delivery: Delivery;
-  /** Null, the default, for the format of the voice. */
+  /** Null, the default, for the voice's own format. */
   readonly format?: SpeechFormat | null;
 }
 
 /**
  * Synthesizes once per idempotency key, within the memory for unsent speech, and responds during the
  * conversation.
- * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and what `answer`
- *   throws
+ * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and whatever
+ *   `answer` throws
  */
 export async function answerSpeech(
   exchange: Exchange,
@@ -49,7 +49,7 @@ export async function answerSpeech(
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    // Before any speech is synthesized or charged.
+    // Reserve memory before any speech is synthesized or charged.
     const share = deps.speechBudget.take(payer.identity.organizationId, mostBytesOf(conversation, format));
     try {
       await converse(exchange, deps, conversation, () => answer({ conversation, share }));
@@ -59,7 +59,7 @@ export async function answerSpeech(
   });
 }
 
-/** A higher sample rate makes more of the same speech. */
+/** A higher sample rate means more bytes for the same speech. */
 function mostBytesOf(
   { mostHeldBytes, sampleRateHz }: SynthesisConversation,
   format: SpeechFormat | null,
@@ -76,7 +76,7 @@ export function noteText(exchange: Exchange, { text, model }: SynthesisRequest, 
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
-/** Responds with one WAV, whose length is known once the last sentence is. */
+/** Responds with one WAV. Its length is known once the last sentence is synthesized. */
 export async function answerWithWav(
   exchange: Exchange,
   { conversation, share }: HeldSpeech,

@@ -11,10 +11,10 @@ const WRITE_BYTES = 64 * 1024;
 export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**
- * Writes an upload to a file, with a few chunks in memory at most, and calls `use` with its path. The file is
- * deleted in every case.
+ * Writes an upload to a file, with at most a few chunks in memory, and calls `use` with the file's path. The
+ * file is deleted in every case.
  *
- * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and what `use` throws
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
  */
 export async function withUpload<T>(
   body: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ export async function withUpload<T>(
     /** Unlimited if absent. */
     readonly room?: SpoolRoom;
     readonly name: string;
-    /** With its dot, or empty. */
+    /** File extension including its dot; may be empty. */
     readonly extension: string;
     readonly maxBytes: number;
     readonly hash?: Hash | undefined;
@@ -42,7 +42,7 @@ export async function withUpload<T>(
   }
 }
 
-/** Returns the extension of a client's file name if it looks like one, else `.wav`. */
+/** Returns the extension of the client's file name if it looks like one; otherwise `.wav`. */
 export function safeExtension(fileName: string | undefined): string {
   return /\.[a-z0-9]{1,8}$/.exec((fileName ?? "").trim().toLowerCase())?.[0] ?? ".wav";
 }
@@ -50,7 +50,7 @@ export function safeExtension(fileName: string | undefined): string {
 export function uploadTooLarge(maxBytes: number): ServiceError {
   return new ServiceError(
     "BODY_TOO_LARGE",
-    `the audio must be at most ${maxBytes} bytes: split it and send it in parts`,
+    `the audio must be at most ${maxBytes} bytes; split it and send it in parts`,
   );
 }
 
@@ -88,15 +88,17 @@ async function writeUpload(
   }
 }
 
-/** Time for which the system's figure for free space is reused. */
+/** How long the system's report of free space is reused. */
 const FREE_SPACE_MS = 100;
-/** A decoder writes at most about a hundred MB a second. */
+/** Interval at which a growing file is measured; a decoder writes at most about a hundred MB a second. */
 const WATCH_MS = 50;
 
-/** Deletes cached files of at least so many bytes, as far as there are any. @returns the bytes deleted */
+/**
+ * Deletes cached files until this many bytes are free or none is left. @returns the number of bytes deleted
+ */
 type Reclaim = (bytes: number) => Promise<number>;
 
-/** Tracks the free space of a folder's disk above the floor that is reserved for the database. */
+/** Tracks the free space on a folder's disk above the floor that is reserved for the database. */
 export class DiskSpace {
   readonly #folder: string;
   readonly #floorBytes: number;
@@ -115,7 +117,7 @@ export class DiskSpace {
     this.#reclaim = cache;
   }
 
-  /** Deletes cached files if there would be no room otherwise. */
+  /** Returns whether the bytes fit. Deletes cached files if there would be no room otherwise. */
   async hasRoomFor(bytes: number): Promise<boolean> {
     if (performance.now() - this.#askedAtMs > FREE_SPACE_MS) {
       this.#asking ??= this.#ask();
@@ -127,7 +129,7 @@ export class DiskSpace {
     return this.#freeBytes - bytes >= this.#floorBytes;
   }
 
-  /** Counts bytes written since the system was last queried. */
+  /** Counts bytes that were written since the system was last queried. */
   wrote(bytes: number): void {
     this.#freeBytes -= bytes;
   }
@@ -135,14 +137,14 @@ export class DiskSpace {
   async #ask(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(this.#folder);
-      // A read-only mount reports free space that nobody can use.
+      // A read-only mount reports free space that cannot be used.
       const isWritable = await access(this.#folder, constants.W_OK).then(
         () => true,
         () => false,
       );
       this.#freeBytes = isWritable ? bavail * bsize : Number.NEGATIVE_INFINITY;
     } catch {
-      // Without the figure there is no floor; a full disk then shows as a failed write.
+      // If free space is unknown, there is no floor. A full disk then shows as a failed write.
       this.#freeBytes = Number.POSITIVE_INFINITY;
     }
     this.#askedAtMs = performance.now();
@@ -167,9 +169,9 @@ export class SpoolBudget implements SpoolRoom {
 
   async check(bytes: number): Promise<void> {
     if (this.#takenBytes + bytes > this.#capacityBytes)
-      throw storageFull("no disk space is left in the budget for audio: try again in a moment");
+      throw storageFull("no disk space is left in the budget for audio; try again in a moment");
     if (!(await this.#disk.hasRoomFor(bytes)))
-      throw storageFull("the service has too little free disk space for audio: try again later");
+      throw storageFull("the service has too little free disk space for audio; try again later");
   }
 
   open(): SpoolShare {
@@ -193,7 +195,7 @@ export class SpoolBudget implements SpoolRoom {
             const { size } = await stat(path);
             if (size > taken) await take(size - taken);
           } catch (error) {
-            // Not created yet, or already deleted.
+            // The file was not created yet, or is already deleted.
             if (!(error instanceof ServiceError)) return;
             clearInterval(watch);
             onFull(error);

@@ -20,22 +20,24 @@ import type { RouteDeps } from "./router.js";
 import { converse } from "./running-work.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, uploadTooLarge, withUpload } from "./spool.js";
 
-/** Room for the parts of a form around its file. */
+/** Room for the parts of a form other than its file. */
 const FORM_BYTES = 64 * 1024;
 
 export type FileDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "spoolDir" | "room">;
 
 export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Set if the audio is fetched while `bytes` is read. It then stands for the audio in the fingerprint. */
+  /**
+   * Set if the audio is fetched while `bytes` is read. The URL then represents the audio in the fingerprint.
+   */
   readonly url?: string;
   readonly fileName: string | undefined;
-  /** Default: the limit of uploads. */
+  /** Limit on the size; by default the limit for uploads. */
   readonly maxBytes?: number;
 }
 
 export interface WantedAnswer {
-  /** Everything besides the audio that determines the response. */
+  /** Everything except the audio that determines the response. */
   readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
   /** Called when the work has started, before any of its callbacks. */
@@ -49,7 +51,7 @@ export interface WantedTranscript {
   readonly caller: Caller;
   readonly key: string | null;
   readonly upload: Upload;
-  /** Called once: after an upload is complete, or before a URL is fetched. */
+  /** Called once, after an upload is complete or before a URL is fetched. */
   readonly wanted: () => WantedAnswer;
 }
 
@@ -67,7 +69,7 @@ export async function admitFile(
   return { caller, key };
 }
 
-/** Rejects a body of known length that is too long, or does not fit on the disk, before it is read. */
+/** Rejects a body of known length that is too long or does not fit on the disk, before it is read. */
 export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoom): Promise<void> {
   const bytes = contentLength ?? 0;
   if (bytes > LONGEST_UPLOAD_BYTES + FORM_BYTES) throw uploadTooLarge(LONGEST_UPLOAD_BYTES);
@@ -92,8 +94,8 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   if (url !== undefined) {
     const { fingerprintParts, ...file } = wanted();
     const fingerprint = () => fingerprintOf(exchange.request, fingerprintParts, { url });
-    // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file
-    // by now.
+    // A stored response needs no fetch. Paid work is repeated with a new fetch, which may return a different
+    // file by now.
     return onceByKey(
       exchange,
       deps,
@@ -130,24 +132,24 @@ function transcribeFile(
 }
 
 const FILE_PART = "file";
-/** For all fields of a form together. */
+/** Limit for all fields of a form together. */
 const LONGEST_FIELDS_BYTES = 64 * 1024;
 
 export function isMultipart(request: FrontRequest): boolean {
   return /^multipart\/form-data\b/i.test(request.header("content-type")?.trim() ?? "");
 }
 
-/** A form with one file, read as it arrives. Fields may come before and after the file. */
+/** A form with one file, which is read as it arrives. Fields may come before and after the file. */
 export class FormUpload {
   /**
-   * Complete once `bytes` has been read to its end. Drops a trailing `[]` of a name, and joins the values of
-   * such a list.
+   * Complete once `bytes` was read to its end. A trailing `[]` is dropped from names, and the values of such
+   * a list are joined.
    */
   readonly fields = new Map<string, string>();
   readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
   readonly #known: readonly string[] | null;
   #fieldBytes = 0;
-  /** The name of a file part that is not called `file`. */
+  /** Name of a file part that is not called `file`. */
   #misnamed: string | null = null;
   #fileName: string | undefined;
 
@@ -161,9 +163,9 @@ export class FormUpload {
   }
 
   /**
-   * Reads up to the start of the file.
+   * Reads a form up to the start of its file.
    *
-   * @param options.fields the allowed fields; any name if absent
+   * @param options.fields names of the allowed fields; any name if absent
    * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`,
    *   `BODY_TOO_LARGE`
    */
@@ -177,7 +179,7 @@ export class FormUpload {
     throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
   }
 
-  /** The bytes of the file; also reads the form to its end. */
+  /** The bytes of the file. Reading them also reads the rest of the form. */
   get bytes(): AsyncIterable<Uint8Array> {
     return this.#readFile();
   }
@@ -193,7 +195,7 @@ export class FormUpload {
     }
   }
 
-  /** Collects fields up to the next file part; false at the end of the form. */
+  /** Collects fields up to the next file part. Returns false at the end of the form. */
   async #readFields(): Promise<boolean> {
     let name = "";
     let value: Uint8Array[] = [];
@@ -213,14 +215,14 @@ export class FormUpload {
     }
   }
 
-  /** For a repeated field the last value counts; if its name is that of a list, all do. */
+  /** If a field is repeated, its last value counts; if its name is that of a list, all values count. */
   #set(name: string, value: string): void {
     const base = name.replace(/\[\]$/, "");
     const before = base === name ? undefined : this.fields.get(base);
     this.fields.set(base, before === undefined ? value : `${before},${value}`);
   }
 
-  /** Rejects an unknown name immediately, before the audio after it is sent. */
+  /** Rejects an unknown name immediately, before the audio that follows is sent. */
   #checkName({ name, fileName }: { readonly name: string; readonly fileName: string | undefined }): void {
     if (fileName !== undefined) this.#misnamed ??= name;
     if (this.#known === null) return;

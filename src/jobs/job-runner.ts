@@ -14,7 +14,7 @@ import { jsonInTurns } from "../http/long-body.js";
 import { withHeader } from "../http/raw-samples.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../http/spool.js";
 
-/** A transcription without its billing. */
+/** A transcription before it is billed. */
 interface JobWork {
   readonly transcript: Promise<TimedTranscript>;
   stop(reason: StopReason): void;
@@ -23,7 +23,7 @@ interface JobWork {
 export interface JobRunnerParts {
   readonly queue: JobQueue;
   readonly meter: Pick<UsageMeter, "hold">;
-  /** Transcribes a file after all files of requests; `onLength` reports its length before any work. */
+  /** Transcribes a file once no requests are waiting. `onLength` reports its length before any work. */
   readonly transcribe: (
     caller: Caller,
     path: string,
@@ -33,7 +33,7 @@ export interface JobRunnerParts {
   readonly urls: UrlSource;
   readonly spoolDir: string;
   readonly room: SpoolRoom;
-  /** Jobs that this service runs at a time. */
+  /** Number of jobs that this service runs concurrently. */
   readonly atOnce: number;
   readonly observer: JobObserver;
   readonly log: Log;
@@ -43,26 +43,26 @@ interface JobObserver {
   /** Called whenever this service starts or ends a run, and after each sweep. */
   counted(counts: JobCounts): void;
   ended(outcome: "done" | "failed" | "lost"): void;
-  /** Called with each transcript that was charged. */
+  /** Called with each transcript after it was charged. */
   transcribed(transcript: TimedTranscript): void;
 }
 
-/** Path under which jobs appear in usage reports. */
+/** Path under which usage reports list jobs. */
 const ENDPOINT = "/v1/jobs/transcriptions";
-/** Pause after the queue was found empty; a job submitted to this service ends it. */
+/** Pause after the queue was found empty. A job submitted to this service ends it early. */
 const POLL_MS = 1_000;
-/** How often progress is written, and a job that was cancelled notices it. */
+/** How often progress is written and a cancellation noticed. */
 const PROGRESS_MS = 1_000;
 const SWEEP_MS = 5_000;
-/** A job that takes its service down each time must not do so forever. */
+/** A job that crashes its service every time must not do so forever. */
 const MOST_LOSSES = 10;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Why a run was stopped, besides failures of the work. */
+/** Why a run was stopped, other than failures of the work itself. */
 type Stopped = "not-ours" | "service-stops";
 
-/** Runs jobs from the queue, as long as the service runs. */
+/** Runs jobs from the queue for as long as the service runs. */
 export class JobRunner {
   readonly #parts: JobRunnerParts;
   readonly #running = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
@@ -82,7 +82,7 @@ export class JobRunner {
     this.wake();
   }
 
-  /** A job may be waiting. */
+  /** Called when a job may be waiting. */
   wake(): void {
     clearTimeout(this.#timer);
     void this.#pump();
@@ -113,7 +113,7 @@ export class JobRunner {
         this.#begin(run);
       }
     } catch (error) {
-      this.#parts.log.warn({ err: error }, "no job taken from the queue");
+      this.#parts.log.warn({ err: error }, "could not take a job from the queue");
     } finally {
       this.#taking = null;
     }
@@ -127,7 +127,7 @@ export class JobRunner {
     if (this.#isStopping) abort.abort("service-stops" satisfies Stopped);
     const ended = this.#run(run, abort)
       .catch((error: unknown) =>
-        this.#parts.log.error({ err: error, jobId: run.id }, "run of a job not ended"),
+        this.#parts.log.error({ err: error, jobId: run.id }, "could not end a job's run"),
       )
       .finally(() => {
         this.#running.delete(run.id);
@@ -154,7 +154,7 @@ export class JobRunner {
         log.warn({ err: thrown, jobId: run.id, attempt: run.attempt }, "job put back into the queue");
         if (isLost) observer.ended("lost");
         await this.#persist(run, () => queue.putBack(run, isLost));
-        // The reason may last, as when the disk is full.
+        // The reason may persist, for example if the disk is full.
         if (isLost) await this.#pause(Math.min(FIRST_PAUSE_MS * 2 ** run.losses, LONGEST_PAUSE_MS));
         return;
       }
@@ -212,19 +212,19 @@ export class JobRunner {
       return outcome;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      // Does nothing to a hold that was charged.
+      // Has no effect on a hold that was charged.
       await (hold as Hold | null)?.release();
     }
   }
 
-  /** Repeats a change until the database has made it. Null if the service stops before that. */
+  /** Repeats a change until the database has made it. Returns null if the service stops first. */
   async #persist<T>(run: JobRun, change: () => Promise<T>): Promise<T | null> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         return await change();
       } catch (error) {
-        this.#parts.log.warn({ err: error, jobId: run.id }, "end of a job not written");
-        // Once this service has stopped, the sweep of another one, or its next start, puts the job back.
+        this.#parts.log.warn({ err: error, jobId: run.id }, "could not record a job's end");
+        // Once this service has stopped, another service's sweep or its own next start puts the job back.
         if (this.#isStopping) return null;
       }
       await this.#pause(pauseMs);
@@ -244,7 +244,7 @@ export class JobRunner {
     if (this.#isStopping) return;
     try {
       const lost = await queue.sweep(async (id) => {
-        // A job that was just taken is known here only when the statement has returned.
+        // A job that is just being taken is known here only when the statement has returned.
         await this.#taking?.catch(() => {});
         return this.#running.has(id);
       });
@@ -254,12 +254,12 @@ export class JobRunner {
       }
       observer.counted(await queue.counts());
     } catch (error) {
-      log.warn({ err: error }, "jobs not swept");
+      log.warn({ err: error }, "could not sweep jobs");
     }
   }
 }
 
-/** Writes the progress of a run at most once a second, and notices when the run is not the job's any more. */
+/** Writes a run's progress at most once a second, and notices if the job no longer belongs to the run. */
 class ProgressOfRun {
   readonly #timer: NodeJS.Timeout;
   #share = 0;
@@ -267,7 +267,7 @@ class ProgressOfRun {
 
   constructor(run: JobRun, queue: JobQueue, onLost: () => void) {
     const write = async () => {
-      // Failures of the database are the business of the run's end.
+      // If the database fails, the end of the run will handle that.
       const isOurs = await queue.progress(run, this.#share).catch(() => true);
       if (!isOurs) onLost();
     };
@@ -298,5 +298,5 @@ async function resultOf(
 }
 
 function lostTooOften({ losses }: JobRun): string {
-  return `the job was given up after ${losses} attempts that ended without a result`;
+  return `the job was given up after ${losses} attempts without a result`;
 }

@@ -5,19 +5,19 @@ import { webhookSignature } from "./webhook-signature.js";
 export interface WebhookLoopParts {
   readonly queue: WebhookQueue;
   readonly sender: WebhookSender;
-  /** Milliseconds since 1970: receivers compare it with their clock. */
+  /** Milliseconds since 1970; receivers compare this time with their clocks. */
   readonly nowMs: () => number;
   readonly observer: { sent(outcome: "delivered" | "retried" | "failed"): void };
   readonly log: Log;
 }
 
 const POLL_MS = 1_000;
-/** Webhooks sent at the same time. */
+/** Number of webhooks sent concurrently. */
 const AT_ONCE = 8;
-/** The receiver says that nobody lives there any more. */
+/** Status with which a receiver says that its endpoint no longer exists. */
 const GONE = 410;
 
-/** Sends webhooks that are due. One that is not answered with 2xx is sent again later, with the same id. */
+/** Sends webhooks that are due. One that is not answered with 2xx is sent again later, with the same ID. */
 export class WebhookLoop {
   readonly #parts: WebhookLoopParts;
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export class WebhookLoop {
     }, POLL_MS).unref();
   }
 
-  /** Ends webhooks in flight, which are sent again later. May be called twice. */
+  /** Aborts webhooks in flight, which are sent again later. May be called twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -51,7 +51,7 @@ export class WebhookLoop {
         if (due.length < AT_ONCE || this.#stopping.signal.aborted) return;
       }
     } catch (error) {
-      // Webhooks that were taken are due again after a minute.
+      // Webhooks that were taken become due again after a minute.
       this.#parts.log.warn({ err: error }, "webhooks not sent");
     }
   }

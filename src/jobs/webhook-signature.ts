@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 
 /**
- * Signs the body of a webhook: `t=SECONDS,v1=HEX`, with one `v1` for each secret. The HMAC-SHA256 covers the
- * time, a dot and the body, so that a receiver can reject old messages.
+ * Signs the body of a webhook: `t=SECONDS,v1=HEX`, with one `v1` per secret. The HMAC-SHA256 covers the time,
+ * a dot and the body, so that a receiver can reject old messages.
  */
 export function webhookSignature(secrets: readonly string[], atSeconds: number, body: string): string {
   const signatures = secrets.map(

@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { StreamDecoder, StreamedForm } from "../../core/ports/stream-decoder.js";
 import type { AnnouncedForm, LiveTranslation } from "./dialects/dialect.js";
 
-/** Recorders write headers of a few dozen bytes, or a few hundred with tags. */
+/** Recorders write headers of a few dozen bytes, or a few hundred if they include tags. */
 const LONGEST_WAV_HEAD_BYTES = 4_096;
 const NO_BYTES = new Uint8Array(0);
 
@@ -23,8 +23,8 @@ const FORMAT_NAMES: Readonly<Record<Container, string>> = {
 };
 
 const RECEIVED_FORMS: Readonly<Record<StreamedForm, string>> = {
-  webm: "a file of WebM",
-  ogg: "a file of Ogg",
+  webm: "a WebM file",
+  ogg: "an Ogg file",
   opus: "Opus packets",
 };
 
@@ -34,21 +34,21 @@ type IntakeTranslation = Pick<
 >;
 
 /**
- * Opens a decoder; null where none can run.
+ * Opens a decoder; null if none can run.
  * @throws {ServiceError} `ENGINE_BUSY`, `TOO_MANY_REQUESTS`
  */
 export type OpenDecoder = ((form: StreamedForm) => StreamDecoder) | null;
 
 /**
- * Recognizes what a live client sends: plain samples; a WAV file, whose header it strips; WebM, Ogg or Opus,
- * which it gives to a decoder; or another file, which it rejects. Interpreted as samples, a file would be
- * noise without an error.
+ * Detects what a live client sends: plain samples; a WAV file, whose header is stripped; WebM, Ogg or Opus,
+ * which go to a decoder; or another file, which is rejected. Interpreted as samples, a file would silently
+ * become noise.
  */
 export class AudioIntake {
   readonly #translation: IntakeTranslation;
   readonly #open: OpenDecoder;
   #state: "first" | "wav-head" | "samples" | "decoded" | "refused";
-  /** Bytes held back until the format is known, and the header of a WAV. */
+  /** Bytes held back until the format is known, and after that the header of a WAV. */
   #head: Uint8Array = NO_BYTES;
   #decoder: StreamDecoder | null = null;
 
@@ -59,32 +59,32 @@ export class AudioIntake {
     this.#state = isRead ? "first" : "samples";
   }
 
-  /** Each message is a packet, so messages must not be joined. */
+  /** True if each message is one packet, so that messages must not be joined. */
   get isPacketed(): boolean {
     return this.#translation.announced === "opus";
   }
 
-  /** A decoder turns the client's bytes into samples, later. */
+  /** True if a decoder converts the client's bytes to samples, which arrive later. */
   get isDecoding(): boolean {
     return this.#decoder !== null;
   }
 
-  /** Calls `then` once the decoder has decoded everything before. */
+  /** Calls `then` once the decoder has decoded everything before it. */
   after(then: () => void): void {
     this.#decoder?.mark(then);
   }
 
-  /** Ends the decoder, if there is one, and ignores what follows. */
+  /** Ends the decoder, if there is one, and ignores anything that follows. */
   close(): void {
     this.#decoder?.close();
     if (this.#decoder !== null) this.#state = "refused";
   }
 
   /**
-   * Returns the samples of a non-empty message; none if a decoder sends them later. Recorders may send their first byte alone, so the first few
-   * bytes are held back while they may be the start of a file.
+   * Returns the samples of a non-empty message; none if a decoder sends them later. Recorders may send their
+   * first byte alone, so the first few bytes are held back while they could be the start of a file.
    *
-   * @throws {ServiceError} once, for an unsupported file or without a decoder; later bytes are ignored
+   * @throws {ServiceError} once, for an unsupported file or a missing decoder; later bytes are ignored
    */
   samplesOf(bytes: Uint8Array): Uint8Array {
     switch (this.#state) {
@@ -103,7 +103,7 @@ export class AudioIntake {
     }
   }
 
-  /** Returns bytes that were held back, as samples: they did not become a file. */
+  /** Returns the bytes that were held back as samples, because they did not become a file. */
   rest(): Uint8Array {
     if (this.#state !== "first" || (this.#translation.announced ?? null) !== null) return NO_BYTES;
     const head = this.#head;
@@ -115,9 +115,9 @@ export class AudioIntake {
   #detect(bytes: Uint8Array): Uint8Array {
     const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
     const container = detectStreamedFile(head);
-    // A packet is complete, however short.
+    // A packet is complete, however short it is.
     if (container === "open" && !this.isPacketed) {
-      // Copy: the bytes are borrowed.
+      // Copy the bytes, because they are borrowed.
       this.#head = Uint8Array.from(head);
       return NO_BYTES;
     }
@@ -137,7 +137,7 @@ export class AudioIntake {
     return this.samplesOf(head);
   }
 
-  /** A decoder mixes the channels. */
+  /** Rejects compressed audio with several channels, because a decoder mixes them. */
   #requireOneChannel(form: StreamedForm): void {
     const { channelCount = 1 } = this.#translation;
     if (channelCount === 1) return;
@@ -168,7 +168,7 @@ export class AudioIntake {
   }
 }
 
-/** Returns what a decoder must read; null if the bytes need none, or none reads them. */
+/** Returns the form that a decoder must read; null if the bytes need no decoder, or none can read them. */
 function formOf(found: Container | null, announced: AnnouncedForm | null): StreamedForm | null {
   // Earlier clients announce Ogg as `opus`.
   if (found === "ogg") return "ogg";
@@ -184,7 +184,7 @@ function unlikeAnnounced(
   const received = found === null ? "something else" : FORMAT_NAMES[found];
   const message = isDecoded
     ? `encoding=${announced} must be Ogg with Opus, received ${received}`
-    : `encoding=${announced} is not supported by this service: send encoding=linear16`;
+    : `encoding=${announced} is not supported by this service; send encoding=linear16`;
   return new ServiceError("UNSUPPORTED_FORMAT", message, { param: "encoding" });
 }
 
@@ -194,8 +194,8 @@ function unsupported(name: string, isDecoded: boolean): ServiceError {
   return new ServiceError(
     "UNSUPPORTED_FORMAT",
     isDecoded
-      ? `${rule}, or WebM or Ogg with Opus, received a file of ${name} ` +
+      ? `${rule}, or WebM or Ogg with Opus, received ${name} ` +
           "(in a browser, create the MediaRecorder with audio/webm;codecs=opus, or use an AudioWorklet)"
-      : `${rule}, received a file of ${name} (${browser})`,
+      : `${rule}, received ${name} (${browser})`,
   );
 }

@@ -1,13 +1,13 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
 
-/** As in sessions that have started. */
+/** The same as in sessions that have started. */
 const IDLE_SECONDS = 60;
 const MOST_BAD_MESSAGES = 10;
 
 /**
  * A conversation whose session starts with its first audio. Until then it uses no worker and no credits, and
- * it ends like a session without audio.
+ * it can end like a session without audio.
  */
 export class LateConversation implements LiveConversation {
   readonly #sink: LiveSink;
@@ -17,7 +17,7 @@ export class LateConversation implements LiveConversation {
   #badMessages = 0;
   #isOver = false;
 
-  /** @param start may throw a `ServiceError`, which `audio` then throws */
+  /** @param start starts the session; may throw a `ServiceError`, which `audio` then throws */
   constructor(sink: LiveSink, start: () => LiveConversation) {
     this.#sink = sink;
     this.#start = start;

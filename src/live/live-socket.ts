@@ -30,8 +30,8 @@ interface OpenSocket {
 }
 
 /**
- * Connects one socket with its live session: joins small messages, translates the client's dialect, and
- * disconnects a client that does not read.
+ * Connects a socket with its live session: joins small messages, translates the client's dialect, and
+ * disconnects clients that do not read.
  */
 export class LiveSocket {
   readonly #parts: SocketParts;
@@ -46,8 +46,8 @@ export class LiveSocket {
   }
 
   /**
-   * Opens the session, or sends the client the error.
-   * @param onFlood called if the client sends too many messages of a kind the front cannot count
+   * Opens the session, or sends the error to the client.
+   * @param onFlood called if the client sends too many messages of a kind that the front cannot count
    */
   start(
     deps: SessionDeps,
@@ -93,7 +93,7 @@ export class LiveSocket {
     };
     const { channelCount } = translation;
     const start = () => {
-      // Messages may have changed the options.
+      // Messages may have changed the options meanwhile.
       const { options } = translation;
       const open = (own: LiveSink) => conversations.live(caller, options, own);
       return channelCount === undefined ? open(sink) : new SplitConversation(sink, channelCount, open);
@@ -134,9 +134,9 @@ export class LiveSocket {
         });
       },
       binary: (bytes) => {
-        if (budget !== null) return conversation.badMessage("binary messages are not supported: send text");
+        if (budget !== null) return conversation.badMessage("binary messages are not supported; send text");
         if (bytes.length > 0) return intake.isPacketed ? deliver(bytes) : audio.push(bytes);
-        // An empty message is a command in the dialects.
+        // In the dialects, an empty message is a command.
         flush();
         inOrder(() => this.#send(translation.binary(conversation, NO_BYTES)));
       },
@@ -155,7 +155,7 @@ export class LiveSocket {
     onFlood();
   }
 
-  /** Catches errors here, because joined audio is delivered in a separate turn, without a caller. */
+  /** Catches errors here, because joined audio is delivered in a later turn, without a caller. */
   #guarded(translation: LiveTranslation, accept: () => void): void {
     try {
       accept();
@@ -169,7 +169,7 @@ export class LiveSocket {
     }
   }
 
-  /** Audio that was accepted before is charged, as when the client leaves. */
+  /** Ends the session with an error. Audio accepted before is charged, as when the client leaves. */
   #refuse(translation: LiveTranslation, error: ServiceError): void {
     this.#log.warn({ code: error.code }, "live audio refused");
     this.#intake?.close();

@@ -8,23 +8,23 @@ import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
 import type { RouteDeps } from "../http/router.js";
 import type { ErrorMessage, WireMessage } from "./dialects/dialect.js";
 
-const KEY_ENDED = "the API key has ended";
-/** Valid text messages are short; longer ones are not parsed. */
+const KEY_ENDED = "the API key was revoked or has expired";
+/** Valid text messages are short. Longer ones are not parsed. */
 export const LONGEST_TEXT = 64 * 1024;
 
 const FLOOD = "too_many_messages";
 
 export type SessionDeps = Pick<RouteDeps, "conversations" | "decoders" | "endings" | "running" | "slots">;
 
-/** One open socket. */
+/** An open socket. */
 export interface SocketParts {
   readonly socket: FrontSocket;
   readonly log: Log;
-  /** Renders an error for a client without a session. */
+  /** Renders an error for a client that has no session. */
   readonly toRefusal: (error: ErrorMessage) => WireMessage;
 }
 
-/** What a socket can tell any kind of session. */
+/** Events of a socket that every kind of session handles. */
 interface Session {
   disconnected(): void;
   goingAway(deadlineSeconds: number): void;
@@ -33,21 +33,21 @@ interface Session {
 
 interface OpenSession<S> {
   readonly session: S;
-  /** Must be called once, when the socket has closed. */
+  /** Called exactly once, when the socket has closed. */
   closed(code: number): void;
 }
 
-/** Slots that a socket takes from its organization. */
+/** Slots that a socket takes from its organization's limit. */
 interface SlotsTaken {
   readonly kind: WorkKind;
-  /** Sessions of the socket; one by default. */
+  /** Number of the socket's sessions; 1 by default. */
   readonly count?: number;
 }
 
 /**
- * Opens the session of a socket: checks that its key is valid, takes the organization's slots, and
- * ends the session with its key or with the service.
- * @throws {ServiceError} `KEY_INVALID`, `TOO_MANY_REQUESTS`, and what `open` throws
+ * Opens the session of a socket: checks that the key is valid, takes slots of the organization, and ends the
+ * session when its key ends or the service stops.
+ * @throws {ServiceError} `KEY_INVALID`, `TOO_MANY_REQUESTS`, and whatever `open` throws
  */
 export function openSession<S extends Session>(
   { socket, log }: SocketParts,
@@ -57,7 +57,7 @@ export function openSession<S extends Session>(
   open: () => S,
 ): OpenSession<S> {
   if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
-  // Not during the upgrade: nothing reports a client that leaves before the socket opens.
+  // Not during the upgrade: if a client leaves before the socket opens, nothing reports it.
   const release = deps.slots.take(caller.identity, kind, count);
   let session: S;
   try {
@@ -88,7 +88,7 @@ export function openSession<S extends Session>(
   };
 }
 
-/** Sends the client the reason why its session did not start, and closes. */
+/** Tells the client why its session did not start, and closes the socket. */
 export function refuseSession(parts: SocketParts, caller: Caller, thrown: unknown): SocketEvents {
   const error = asServiceError(thrown);
   caller.span?.end(errorName(error.code));
@@ -96,13 +96,13 @@ export function refuseSession(parts: SocketParts, caller: Caller, thrown: unknow
   return refuseSocket(parts, error);
 }
 
-/** Sends why there is no session, and closes. */
+/** Sends the reason why there is no session, and closes the socket. */
 export function refuseSocket({ socket, toRefusal }: SocketParts, error: ServiceError): SocketEvents {
   closeWith(socket, error, (message) => [toRefusal(message)]);
   return { text: () => {}, binary: () => {}, closed: () => {} };
 }
 
-/** Sends an error in the client's dialect, and closes with its code. */
+/** Sends an error in the client's dialect, and closes the socket with the error's code. */
 export function closeWith(
   socket: FrontSocket,
   error: ServiceError,
@@ -122,7 +122,7 @@ export function sendAll(socket: FrontSocket, messages: readonly WireMessage[]): 
   }
 }
 
-/** Returns the message for a client that sends too many messages, before its socket closes. */
+/** Returns the closing messages for a client that sends too many messages. */
 export function floodClosing(render: (message: ErrorMessage) => readonly WireMessage[]): FloodClosing {
   return {
     messages: render({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
@@ -131,7 +131,7 @@ export function floodClosing(render: (message: ErrorMessage) => readonly WireMes
   };
 }
 
-/** Returns the error if it is our own failure: only those are logged with a stack. */
+/** Returns the error if it is our own fault; only those are logged with a stack trace. */
 export function serverFault(error: ServiceError): ServiceError | undefined {
   return HTTP_STATUS[error.code] >= 500 ? error : undefined;
 }

@@ -11,20 +11,20 @@ import {
   sendAll,
 } from "./session-socket.js";
 
-/** No more audio is sent while this much is unread: five seconds at the default rate. */
+/** Sending pauses while more than this is unread: five seconds at the default rate. */
 const MOST_UNREAD_BYTES = 256 * 1024;
-/** How often an unread socket is checked, and how long before its client is disconnected. */
+/** How often an unread socket is checked, and after how long its client is disconnected. */
 const LOOK_MS = 20;
 const STALLED_MS = 60_000;
 /**
- * Upper bound on the samples that a session holds: a minute ahead of its client, plus the pieces being
+ * Upper bound on the samples that a session holds: a minute ahead of the client, plus the pieces being
  * synthesized.
  */
 const MOST_HELD_BYTES = 6 * 2 ** 20;
 
 export type SpeakDeps = SessionDeps & Pick<RouteDeps, "speechBudget">;
 
-/** Connects one socket with its speaking session, and sends no faster than the client reads. */
+/** Connects a socket with its speaking session, and sends no faster than the client reads. */
 export class SpeakSocket {
   readonly #parts: SocketParts;
   #isClosed = false;
@@ -91,7 +91,7 @@ export class SpeakSocket {
     };
   }
 
-  /** Waits while the client reads slowly; one that reads nothing for a minute is cut. */
+  /** Waits while the client reads slowly. A client that reads nothing for a minute is disconnected. */
   async #ready(): Promise<void> {
     const { socket, log } = this.#parts;
     let unread = socket.bufferedBytes;

@@ -11,7 +11,7 @@ type Message<Type extends StreamServerMessage["type"]> = Extract<
 >;
 type ChannelDone = NonNullable<Message<"done">["channels"]>[number];
 
-/** One session of a socket. */
+/** The session of one channel. */
 interface Channel {
   readonly session: LiveConversation;
   ready: Message<"ready"> | null;
@@ -20,26 +20,27 @@ interface Channel {
 }
 
 /**
- * A socket's audio with several interleaved channels: a session for each, which together look like one. Their
- * messages name the channel. The first session to fail ends all; what they accepted is charged.
+ * A socket whose audio has several interleaved channels. Each channel has a session; together they look like
+ * one, and messages name their channel. If one session fails, all of them end, and the audio they accepted is
+ * charged.
  */
 export class SplitConversation implements LiveConversation {
   readonly #sink: LiveSink;
   readonly #channels: Channel[] = [];
   readonly #blockBytes: number;
-  /** The start of a block whose end has not arrived yet. */
+  /** Start of a block whose end has not arrived yet. */
   #held: Uint8Array = NO_BYTES;
-  /** Messages that wait for every session to be ready. */
+  /** Messages held until every session is ready. */
   #waiting: StreamServerMessage[] | null = [];
   #finalizedCount = 0;
   #hasGoneAway = false;
   #hasFailed = false;
-  /** How the socket closes once every session has reached `done`. */
+  /** Code and reason with which the socket closes once every session has reached `done`. */
   #ending = { code: CLOSE.done as number, reason: "done" };
   #isClosed = false;
   #hasLeft = false;
 
-  /** @param start starts the session of a channel; an error ends those before it */
+  /** @param start starts the session of a channel; if it throws, sessions started before are ended */
   constructor(sink: LiveSink, count: number, start: (sink: LiveSink) => LiveConversation) {
     this.#sink = sink;
     this.#blockBytes = SAMPLE_BYTES * count;
@@ -59,12 +60,12 @@ export class SplitConversation implements LiveConversation {
     }
   }
 
-  /** PCM16LE blocks of one sample per channel, cut anywhere; copied before return. */
+  /** Accepts PCM16LE blocks of one sample per channel, split anywhere. Copies the bytes before it returns. */
   audio(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const joined = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     const whole = joined.length - (joined.length % this.#blockBytes);
-    // Copy: the bytes are borrowed.
+    // Copy the bytes, because they are borrowed.
     this.#held = Uint8Array.from(joined.subarray(whole));
     if (whole === 0) return;
     for (const [channel, { session }] of this.#channels.entries()) {
@@ -90,13 +91,13 @@ export class SplitConversation implements LiveConversation {
     this.#all((session) => session.keepalive());
   }
 
-  /** One session counts them for all. */
+  /** Counted by one session on behalf of all. */
   badMessage(detail: string): void {
     this.#channels[0]!.session.badMessage(detail);
   }
 
   disconnected(): void {
-    // Each session counts this once.
+    // Each session must count this only once.
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.#isClosed = true;
@@ -163,7 +164,7 @@ export class SplitConversation implements LiveConversation {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     this.#sink.send(message);
-    // Audio that is paid for is still transcribed, by the others too.
+    // Audio that is paid for is still transcribed, on the other channels too.
     this.close();
   }
 
@@ -179,7 +180,7 @@ export class SplitConversation implements LiveConversation {
     if (this.#isClosed) return;
     const own = this.#channels[channel]!;
     if (code !== CLOSE.done && this.#ending.code === CLOSE.done) this.#ending = { code, reason };
-    // Without `done` the session has broken off, as when the client breaks a rule.
+    // A session without `done` was aborted, for example because the client broke a rule.
     if (own.done === null) {
       this.#end();
       return;
@@ -191,7 +192,7 @@ export class SplitConversation implements LiveConversation {
     this.#end();
   }
 
-  /** The other sessions settle when the socket has closed. */
+  /** Closes the socket; the other sessions are settled after that. */
   #end(): void {
     this.#isClosed = true;
     this.#sink.close(this.#ending.code, this.#ending.reason);
@@ -203,7 +204,7 @@ export class SplitConversation implements LiveConversation {
   }
 }
 
-/** Adds up the charges; all channels have the same duration unless credits ran out. */
+/** Adds up the charges. All channels have the same duration, unless credits ran out. */
 function totalOf(channels: readonly ChannelDone[]): Message<"done"> {
   return {
     type: "done",

@@ -41,7 +41,7 @@ import { LiveSocket } from "./live-socket.js";
 import { floodClosing, refuseSocket, type SocketParts, serverFault } from "./session-socket.js";
 import { SpeakSocket } from "./speak-socket.js";
 
-/** A path of the endpoint table without a dialect does not compile. */
+/** If a path of the endpoint table has no dialect, this does not compile. */
 const BY_PATH = {
   "/v1/stream": STREAM_DIALECT,
   "/v1/listen": LISTEN_DIALECT,
@@ -79,7 +79,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const { identity, config } = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, dialect, deps, keys);
         requireEndpoint(known.identity.endpoints, "GET", dialect.path);
-        // Checked first, so that a client without a free slot costs little.
+        // Check this first, so that a client without a free slot costs little.
         deps.slots.check(known.identity, dialect.work);
         return known;
       });
@@ -111,27 +111,27 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);
-      // Browsers cannot read a failed handshake, so they get the error on an open socket.
+      // Browsers cannot read a failed handshake, so they get the error over an open socket.
       return accept(accepted, (socket) => refuseSocket({ socket, log, toRefusal }, error));
     }
   };
 }
 
-/** A dialect's answer to a handshake. */
+/** A dialect's response to a handshake. */
 interface Begun {
-  /** Sessions of the socket, each of which takes a slot. */
+  /** Number of the socket's sessions, each of which takes a slot. */
   readonly sessionCount: number;
   readonly ignored: readonly string[];
-  /** Text messages may carry audio, so the front must not count them. */
+  /** True if text messages may carry audio, so that the front must not count them. */
   readonly hasAudioInText: boolean;
-  /** Each binary message is a packet. */
+  /** True if each binary message is one packet. */
   readonly keepsMessages: boolean;
   toClient(error: ErrorMessage): readonly WireMessage[];
   /** @param onFlood called if the client sends too many messages that the front could not count */
   start(caller: Caller, parts: SocketParts, onFlood: () => void): SocketEvents;
 }
 
-/** @throws {ServiceError} as the dialects' `begin` */
+/** Starts the dialect. @throws {ServiceError} as the dialect's `begin` */
 function begin(
   dialect: LiveDialect | SpeakDialect,
   handshake: Handshake,
@@ -178,7 +178,7 @@ interface Known {
   readonly config: RealtimeConfig | null;
 }
 
-/** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
+/** @throws {ServiceError} `INVALID_REQUEST` if the query contains a key, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
   { path }: LiveDialect | SpeakDialect,
@@ -188,7 +188,7 @@ async function identify(
   if (credential.type === "key-in-query") {
     throw new ServiceError(
       "INVALID_REQUEST",
-      "an API key must not be sent in the URL: use the Authorization header, the svc-bearer subprotocol, or a token",
+      "an API key must not be sent in the URL; use the Authorization header, the svc-bearer subprotocol, or a token",
     );
   }
   const token = credential.type === "token" ? credential.token : credential.key;
@@ -197,7 +197,7 @@ async function identify(
     if (granted !== null) return granted;
     throw new ServiceError(
       "KEY_INVALID",
-      "the client secret is unknown or has expired, or its key has ended",
+      "the client secret is unknown or expired, or its key was revoked or expired; request a new secret",
     );
   }
   if (credential.type !== "token" && (token === null || !isToken(token))) {
@@ -207,7 +207,7 @@ async function identify(
   if (identity !== null) return { identity, config: null };
   throw new ServiceError(
     "KEY_INVALID",
-    "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+    "the stream token is unknown, used or older than 60 s, or its key was revoked or expired; request a new token",
   );
 }
 
@@ -251,8 +251,8 @@ const AUTHORIZED_FOR_MS = 5 * 60_000;
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * Caches the identities of live clients for five minutes, by a hash of their keys, unless a key is temporary
- * or has ended here.
+ * Caches the identities of live clients for five minutes, by a hash of their keys. Does not cache temporary
+ * keys, or keys that have ended in this service.
  */
 export class LiveAuthorization implements KeyStore {
   readonly #keys: KeyStore;
@@ -286,14 +286,15 @@ export class LiveAuthorization implements KeyStore {
   }
 }
 
-/** Floods of one client until it has to wait for `Retry-After`. */
+/** Floods that a client may cause before it has to wait (`Retry-After`). */
 const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
-/** Beyond this, the client whose flood was longest ago is forgotten. */
+/** Beyond this number, the client whose flood was longest ago is forgotten. */
 const MOST_CLIENTS = 10_000;
 
 /**
- * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
- * reconnects immediately would get a full budget each time, thirty times a second, and slow down others.
+ * Remembers clients whose live sockets were closed for flooding, and makes them wait after a few times.
+ * Otherwise a client that reconnects immediately would get a full budget each time, thirty times a second,
+ * and slow down others.
  */
 export class Floods {
   readonly #clock: Clock;
@@ -303,12 +304,12 @@ export class Floods {
     this.#clock = clock;
   }
 
-  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if the client has to wait */
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if the client must wait */
   check(client: string): void {
     if (this.#byClient.get(client)?.has(1) !== false) return;
     throw new ServiceError(
       "TOO_MANY_REQUESTS",
-      "live sockets from this address were closed repeatedly for too many messages: wait a second",
+      "live sockets from this address were closed repeatedly for too many messages; wait a second",
     );
   }
 

@@ -4,18 +4,18 @@ import type { Mail, Mailer } from "../../core/ports/mailer.js";
 import { mailText } from "./texts.js";
 
 export interface SmtpMailerParts {
-  /** `smtp://` or `smtps://`, with user and password. */
+  /** `smtp://` or `smtps://` URL, including user and password. */
   readonly url: string;
-  /** An address, or a name and an address in angle brackets. */
+  /** An address, or a name followed by an address in angle brackets. */
   readonly from: string;
   readonly log: Log;
-  /** Pauses before the second and later tries. */
+  /** Pauses before the second and later attempts. */
   readonly pausesMs?: readonly number[];
 }
 
-/** Three quarters of an hour in all: longer than a mail server restarts, shorter than most links are valid. */
+/** 42 minutes in all: longer than a mail server takes to restart, shorter than most links are valid. */
 const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000];
-/** Waiting and running messages; beyond it new ones are dropped. */
+/** Most messages that are waiting or being sent; beyond it, new ones are dropped. */
 const MOST_WAITING = 1_000;
 const CONNECT_MS = 10_000;
 const SOCKET_MS = 30_000;
@@ -23,8 +23,8 @@ const SOCKET_MS = 30_000;
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
 /**
- * Sends mail over SMTP. Messages wait in memory, since they carry links that must not be stored; a restart
- * drops those that the mail server has not taken.
+ * Sends mail over SMTP. Messages wait in memory, because they contain links that must not be stored. A
+ * restart loses those that the mail server has not accepted.
  */
 export class SmtpMailer implements Mailer {
   readonly #parts: SmtpMailerParts;
@@ -56,7 +56,7 @@ export class SmtpMailer implements Mailer {
     return sending;
   }
 
-  /** Gives up what is waiting for another try, and closes the connections. */
+  /** Gives up messages that wait for another attempt, and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#running);
@@ -81,7 +81,7 @@ export class SmtpMailer implements Mailer {
     }
   }
 
-  /** Waits, or until the mailer closes: then the next try is the last. */
+  /** Waits, or returns early if the mailer closes; the next attempt is then the last. */
   #pause(pauseMs: number): Promise<void> {
     const { signal } = this.#closing;
     return new Promise((resolve) => {
@@ -96,7 +96,7 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** Reads a server's address. Passwords travel encrypted only, unless the server is on this machine. */
+/** Reads a server's address. Passwords are sent only over TLS, unless the server is on this machine. */
 function serverOf(url: string) {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
@@ -107,13 +107,15 @@ function serverOf(url: string) {
   return { ...server, auth, requireTLS: !secure && !LOOPBACK.test(host) };
 }
 
-/** Returns whether the mail server rejected the message for good, such as for an unknown mailbox. */
+/**
+ * Returns whether the mail server rejected the message for good, for example because the mailbox is unknown.
+ */
 function isPermanent(error: unknown): boolean {
   const { responseCode } = error as { readonly responseCode?: unknown };
   return typeof responseCode === "number" && responseCode >= 500;
 }
 
-/** The error's code and status; its text may quote addresses. */
+/** Returns the error's code and status only, because its text may quote addresses. */
 function withoutAddresses(error: unknown): object {
   const { code, responseCode, command } = error as Readonly<
     Record<"code" | "responseCode" | "command", unknown>

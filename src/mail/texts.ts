@@ -7,7 +7,7 @@ export interface MailText {
 
 type Writer = (mail: Mail) => MailText;
 
-/** Returns the text of a message: in its language, or in all of them, one after the other. */
+/** Returns a message's text: in its language, or if that is unknown in all languages, one after the other. */
 export function mailText(mail: Mail): MailText {
   if (mail.language !== null) return WRITERS[mail.language](mail);
   const texts = MAIL_LANGUAGES.map((language) => WRITERS[language](mail));
@@ -17,7 +17,7 @@ export function mailText(mail: Mail): MailText {
   };
 }
 
-/** Makes a name fit for a header or a line of text: without line breaks and other control characters. */
+/** Makes a name safe for a header or a line of text: removes line breaks and other control characters. */
 function oneLine(name: string): string {
   return name.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, " ").trim();
 }
@@ -34,7 +34,7 @@ const inEnglish: Writer = (mail) => {
       return text("Reset your Dauys password", [
         "Someone, hopefully you, asked to reset the password of your Dauys account.",
         `Open this link to choose a new password. It works once, until ${when(mail.expiresAt)}:\n${mail.url}`,
-        "If it was not you, ignore this message. Your password stays as it is.",
+        "If it was not you, ignore this message. Your password will not change.",
       ]);
     case "low-balance":
       return text(`${oneLine(mail.organization)}: Dauys credits are running low`, [
@@ -97,7 +97,7 @@ function text(subject: string, paragraphs: readonly string[]): MailText {
   return { subject, body: `${paragraphs.join("\n\n")}\n` };
 }
 
-/** `2026-11-28 14:05 UTC`. */
+/** Formats a time like `2026-11-28 14:05 UTC`. */
 function when(moment: Date): string {
   return `${moment.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

@@ -5,40 +5,40 @@ import { TASKS } from "../../native/models/manifest.js";
 import { packageFiles } from "../../native/models/package-files.js";
 import { readCheckedJson } from "./checked-json.js";
 
-/** Relative to `dist/src/models`. */
+/** Path relative to `dist/src/models`. */
 const SHIPPED_CATALOGUE = fileURLToPath(new URL("../../../models/catalogue.json", import.meta.url));
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 hexadecimal digits" });
-/** Ids of packages are folder names, and parts of URLs. */
+/** Package IDs are folder names, and parts of URLs. */
 const NAME = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, {
-  error: "must be made of lower-case letters, digits, dots and dashes",
+  error: "must consist of lower-case letters, digits, dots and dashes",
 });
-const INNER_PATH = z.string().refine(isInnerPath, { error: "must be a path that stays inside" });
+const INNER_PATH = z.string().refine(isInnerPath, { error: "must be a path inside its folder" });
 const HTTP_URL = z.string().refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), {
-  error: "must be an http address",
+  error: "must be an HTTP URL",
 });
 
 const PLAIN_FILE = z.strictObject({
-  /** Its path below the source. */
+  /** Path below the source. */
   from: INNER_PATH,
-  /** Its path in the package. */
+  /** Path within the package. */
   path: INNER_PATH,
   bytes: z.int().positive().nullable(),
-  /** When `bytes` is unknown. */
+  /** Approximate size, if `bytes` is unknown. */
   aboutBytes: z.int().positive().optional(),
-  /** Null when unknown: such a file is rejected without `--trust`. */
+  /** Null if unknown; such a file is rejected without `--trust`. */
   sha256: HASH.nullable(),
-  /** For a graph: names of the files with its weights. */
+  /** For a graph: names of the files that contain its weights. */
   external: z.array(z.string()).optional(),
 });
 const FILE = PLAIN_FILE.extend({
-  /** For a graph: its variant for GPUs. */
+  /** For a graph: its GPU variant. */
   gpu: PLAIN_FILE.optional(),
 });
 
 const SOURCE = z.union(
   [
-    /** Files of a repository on the hub, at a commit; null is the newest. */
+    /** Files of a hub repository at a commit; null for the newest commit. */
     z.strictObject({
       repository: z.string().regex(/^[\w.-]+\/[\w.-]+$/, { error: "must be owner/name" }),
       revision: z
@@ -46,7 +46,7 @@ const SOURCE = z.union(
         .regex(/^[0-9a-f]{40}$/)
         .nullable(),
     }),
-    /** Files below a URL of another server. */
+    /** Files below a URL on another server. */
     z.strictObject({ baseUrl: HTTP_URL.refine((url) => url.endsWith("/"), { error: "must end with /" }) }),
   ],
   { error: "must be a repository and its revision, or a baseUrl" },
@@ -56,23 +56,23 @@ const QUALITY = z.strictObject({
   set: z.string(),
   figure: z.number(),
   unit: z.string(),
-  /** Who measured it. */
+  /** Who measured the score. */
   source: z.string(),
 });
 
 const VARIANT = z.strictObject({ files: z.record(z.string(), FILE) });
 
 const ENTRY = z.strictObject({
-  /** The package's id. */
+  /** ID of the package. */
   name: NAME,
-  /** A part is not a package, but packages need it. */
+  /** A `part` is not a package itself, but packages need it. */
   task: z.enum([...TASKS, "part"]),
   family: z.string().nullable(),
   languages: z.array(z.string()).default([]),
   licence: z.strictObject({
     name: z.string(),
     url: HTTP_URL,
-    /** Restricts the use of the model, so the operator must accept it. */
+    /** The licence restricts how the model may be used, so the operator must accept it. */
     isRestricted: z.boolean(),
   }),
   quality: z.array(QUALITY).default([]),
@@ -84,15 +84,15 @@ const ENTRY = z.strictObject({
     })
     .prefault({}),
   source: SOURCE,
-  /** Files of the manifest that are the `model` of a part: name to part. */
+  /** Files of the manifest that are the `model` of a part: name of the file, then part. */
   needs: z.record(z.string(), NAME).default({}),
-  /** Voice activity detectors that can replace the near voice as the file `vad`: name to part. */
+  /** Voice activity detectors that can replace the near-voice one as the file `vad`: name, then part. */
   vads: z.record(NAME, NAME).default({}),
-  /** The first is the default. */
+  /** The first variant is the default. */
   variants: z
     .record(NAME, VARIANT)
     .refine((variants) => Object.keys(variants).length > 0, { error: "must not be empty" }),
-  /** Fields of the package's manifest, without its id and files. */
+  /** Fields of the package's manifest, except its ID and files. */
   manifest: z.record(z.string(), z.unknown()).default({}),
 });
 
@@ -119,9 +119,9 @@ export type CatalogueFile = z.output<typeof PLAIN_FILE>;
 export type CatalogueSource = z.output<typeof SOURCE>;
 export type Licence = CatalogueEntry["licence"];
 
-/** A file of a package to add, and its source. */
+/** A file of a package to add, and where to get it. */
 export interface WantedFile extends CatalogueFile {
-  /** Its name in the manifest. */
+  /** Name in the manifest. */
   readonly name: string;
   /** Whether this is the GPU variant of the graph `name`. */
   readonly isForGpu: boolean;
@@ -131,7 +131,7 @@ export interface WantedFile extends CatalogueFile {
 /**
  * Reads the catalogue of public models.
  *
- * @throws {ServiceError} `MODEL_BROKEN` naming the file, the field and its rule
+ * @throws {ServiceError} `MODEL_BROKEN` with the file, the field and its rule
  */
 export async function readCatalogue(path = SHIPPED_CATALOGUE): Promise<readonly CatalogueEntry[]> {
   return await readCheckedJson(path, CATALOGUE, (rule, cause) => {
@@ -144,22 +144,22 @@ export function variantsOf(entry: CatalogueEntry): readonly string[] {
   return Object.keys(entry.variants);
 }
 
-/** Returns the id of a variant's package. It is unique, so variants can be installed side by side. */
+/** Returns the package ID of a variant. It is unique, so variants can be installed side by side. */
 export function packageIdOf(entry: CatalogueEntry, variant: string): string {
   return variant === variantsOf(entry)[0] ? entry.name : `${entry.name}-${variant}`;
 }
 
-/** The voice activity detector of packages without their own. */
+/** The voice activity detector of packages without their own one. */
 export const NEAR_VAD = "near";
 
-/** Lists the voice activity detectors of a model, the default first; empty without a choice. */
+/** Lists the voice activity detectors of a model, the default first; empty if there is no choice. */
 export function vadsOf({ task, needs, vads }: CatalogueEntry): readonly string[] {
   return task === "transcription" && !("vad" in needs) ? [NEAR_VAD, ...Object.keys(vads)] : [];
 }
 
 /**
  * Lists all files of a variant, including those of parts.
- * @param vad one of `vadsOf`
+ * @param vad a detector from `vadsOf`
  */
 export function wantedFiles(
   catalogue: readonly CatalogueEntry[],
@@ -185,7 +185,7 @@ export function sizeOf(files: readonly Pick<CatalogueFile, "bytes" | "aboutBytes
   return files.reduce((sum, { bytes, aboutBytes }) => sum + (bytes ?? aboutBytes ?? 0), 0);
 }
 
-/** Whether a relative path stays inside its folder. */
+/** Returns whether a relative path stays inside its folder. */
 export function isInnerPath(path: string): boolean {
   const parts = path.split("/");
   return (

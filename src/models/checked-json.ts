@@ -15,7 +15,7 @@ export async function readCheckedJson<T extends z.ZodType>(
   try {
     value = JSON.parse(await readFile(path, "utf8"));
   } catch (error) {
-    throw broken(isMissing(error) ? "there is no such file" : (error as Error).message, error);
+    throw broken(isMissing(error) ? "the file does not exist" : (error as Error).message, error);
   }
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
@@ -24,7 +24,7 @@ export async function readCheckedJson<T extends z.ZodType>(
   throw broken(name === "" ? message : `${name} ${message}`, checked.error);
 }
 
-/** Whether a file or folder does not exist. */
+/** Returns whether an error says that a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }

@@ -6,11 +6,11 @@ import type { PackageFolder } from "../../native/models/package.js";
 import { isMissing, readCheckedJson } from "./checked-json.js";
 import { writeDurably } from "./durable.js";
 
-/** Ids of the packages for requests without a model, as chosen by `models use`. */
+/** IDs of the packages for requests that specify no model, as chosen with `models use`. */
 export type Defaults = { readonly [T in Task]?: string | undefined };
 
 const DEFAULTS_FILE = "defaults.json";
-/** Ids of the shipped packages. */
+/** IDs of the shipped packages. */
 export const SHIPPED_IDS: Readonly<Record<Exclude<Task, "diarization">, string>> & {
   /** No model for diarization is shipped. */
   readonly diarization?: undefined;
@@ -31,10 +31,10 @@ const SCHEMA = z.strictObject({
 });
 
 /**
- * Reads what `models use` has chosen; empty if it was never used.
+ * Reads the choices made with `models use`; empty if there are none.
  *
  * @param folder `install` of the model folders
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it
+ * @throws {ServiceError} `MODEL_BROKEN` with the file and what is wrong with it
  */
 export async function readDefaults(folder: string): Promise<Defaults> {
   const path = defaultsPath(folder);
@@ -46,19 +46,18 @@ export async function readDefaults(folder: string): Promise<Defaults> {
   });
 }
 
-/** Replaces what `readDefaults` reads. The folder must exist. */
+/** Replaces the choices that `readDefaults` reads. The folder must exist. */
 export async function writeDefaults(folder: string, defaults: Defaults): Promise<void> {
   await writeDurably(defaultsPath(folder), `${JSON.stringify(defaults, null, 2)}\n`);
 }
 
 /**
- * Chooses the package for requests without a model: the one in `defaults`, else the shipped one, else the
- * first by id, except for punctuation; null when there is none for the task.
+ * Chooses the package for requests without a model: the one in `defaults`, otherwise the shipped one,
+ * otherwise the first by ID (but not for punctuation). Null if there is none for the task.
  *
- * @param packages by id, of any task
- * @param folder of `defaults`, for the error
- * @throws {ServiceError} `MODEL_BROKEN` when the package in `defaults` is not installed, or is for another
- * task
+ * @param packages packages of any task, sorted by ID
+ * @param folder the folder of `defaults`, for the error message
+ * @throws {ServiceError} `MODEL_BROKEN` if the package in `defaults` is not installed, or is for another task
  */
 export function chooseDefault<M extends ModelManifest>(
   packages: readonly PackageFolder[],
@@ -69,17 +68,17 @@ export function chooseDefault<M extends ModelManifest>(
   const wanted = defaults[task];
   if (wanted !== undefined) {
     const found = packages.find(({ manifest }) => manifest.id === wanted);
-    // The task decides the type of the manifest.
+    // The task determines the type of the manifest.
     if (found !== undefined && isFor(found)) return found as PackageFolder<M>;
     const what = found === undefined ? "is not installed" : `is a package for ${found.manifest.task}`;
     throw new ServiceError(
       "MODEL_BROKEN",
-      `Cannot start: ${defaultsPath(folder)} names ${wanted} for ${task}, which ${what}`,
+      `Cannot start: ${defaultsPath(folder)} sets ${wanted} for ${task}, which ${what}`,
     );
   }
   const candidates = packages.filter(isFor);
   const shipped = candidates.find(({ manifest }) => manifest.id === SHIPPED_IDS[task]);
-  // The shipped punctuation is used wherever the packages are, so another one must be chosen.
+  // The shipped punctuation model works with any packages folder, so another one must be chosen explicitly.
   const other = task === "punctuation" ? undefined : candidates[0];
   return ((shipped ?? other) as PackageFolder<M> | undefined) ?? null;
 }

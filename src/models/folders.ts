@@ -7,17 +7,19 @@ import type { PackageFolder, SealedFolder } from "../../native/models/package.js
 import type { Config } from "../settings/settings.js";
 import { isMissing } from "./checked-json.js";
 
-/** Relative to `dist/src/models`. */
+/** Path relative to `dist/src/models`. */
 const SHIPPED = fileURLToPath(new URL("../../../models", import.meta.url));
 
 export interface ModelFolders {
-  /** Where packages are read; of two packages with one id, that in the earlier folder counts. */
+  /**
+   * Folders to read packages from. If two packages have the same ID, the one in the earlier folder counts.
+   */
   readonly read: readonly string[];
-  /** Where packages are added, next to `defaults.json`. */
+  /** Folder to which packages are added; it also contains `defaults.json`. */
   readonly install: string;
 }
 
-/** Returns `MODELS_DIR` alone if it is set, else the data folder's packages and the shipped ones. */
+/** Returns only `MODELS_DIR` if it is set; otherwise the data folder's packages and the shipped ones. */
 export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): ModelFolders {
   if (config.modelsDir !== null) return { read: [config.modelsDir], install: config.modelsDir };
   const install = join(config.dataDir, "models");
@@ -25,7 +27,7 @@ export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): Mod
 }
 
 /**
- * Finds every installed package, sorted by id.
+ * Finds every installed package, sorted by ID.
  * @throws {ServiceError} `MODEL_BROKEN` with the name of the first invalid manifest
  */
 export async function findInstalled({ read }: ModelFolders): Promise<PackageFolder[]> {
@@ -38,17 +40,17 @@ export async function findInstalled({ read }: ModelFolders): Promise<PackageFold
   return [...found.values()].sort((a, b) => a.manifest.id.localeCompare(b.manifest.id));
 }
 
-/** A folder with a package, valid or not. */
+/** A folder with a package, which may be invalid. */
 export interface SeenPackage {
-  /** The manifest's id; the folder's name if the manifest is invalid. */
+  /** The manifest's ID, or the folder's name if the manifest is invalid. */
   readonly id: string;
   readonly folder: string;
-  /** Null when the manifest is invalid, for the reason in `fault`. */
+  /** Null if the manifest is invalid; `fault` has the reason. */
   readonly package: PackageFolder | null;
   readonly fault: string | null;
 }
 
-/** Lists every package in every folder, sorted by id, including those that would stop the service. */
+/** Lists every package in every folder, sorted by ID, including those that would stop the service. */
 export async function seePackages({ read }: ModelFolders): Promise<readonly SeenPackage[]> {
   const seen: SeenPackage[] = [];
   for (const root of read) {
@@ -80,7 +82,7 @@ async function orEmpty<T>(reading: Promise<T[]>): Promise<T[]> {
   });
 }
 
-/** Null for a folder without a manifest. */
+/** Returns the package in a folder; null if the folder has no manifest. */
 async function seePackage(folder: string, name: string): Promise<SeenPackage | null> {
   try {
     const manifest = await readManifest(folder);

@@ -8,26 +8,26 @@ import { quantizeGraph } from "./onnx/quantize-graph.js";
 import { hashFile } from "./verify.js";
 
 export interface QuantizeOptions {
-  /** Bits per weight, 7 by default, because 8 overflow on x86 processors without VNNI. */
+  /** Bits per weight; 7 by default, because 8 bits overflow on x86 processors without VNNI. */
   readonly weightBits?: 7 | 8;
-  /** Id of the new package; the old one with the suffix `-int8` by default. */
+  /** ID of the new package; by default the old ID with the suffix `-int8`. */
   readonly id?: string;
   readonly onProgress?: (progress: QuantizeProgress) => void;
 }
 
 interface QuantizeProgress {
-  /** Path of the graph inside the package. */
+  /** Path of the graph within the package. */
   readonly file: string;
-  /** Quantized matrix products of this graph. */
+  /** Number of this graph's matrix products that are quantized. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface QuantizedPackage {
   readonly id: string;
-  /** Quantized matrix products. */
+  /** Number of quantized matrix products. */
   readonly products: number;
-  /** All files in the manifest. */
+  /** Size of all files in the manifest. */
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 }
@@ -35,9 +35,9 @@ export interface QuantizedPackage {
 interface NamedFile {
   readonly path: string;
   readonly sha256: string;
-  /** For a graph: names of the files with its weights. */
+  /** For a graph: names of the files that contain its weights. */
   readonly external?: readonly string[];
-  /** The graph's variant for GPUs. */
+  /** The graph's GPU variant. */
   readonly gpu?: NamedFile;
 }
 
@@ -47,19 +47,19 @@ interface RawManifest {
   readonly files: Readonly<Record<string, NamedFile>>;
 }
 
-/** Graphs that stay unchanged: they are small, and features and voice activity need the precision. */
+/** Graphs that stay unchanged: they are small, and features and voice activity need full precision. */
 const UNCHANGED = new Set(["vad", "preprocessor"]);
-/** The limit of protobuf messages and of Node's `readFile`. */
+/** Limit of protobuf messages, and of Node's `readFile`. */
 const LARGEST_BYTES = 2 ** 31 - 1;
 const NOTE =
   "Its matrix products have int8 weights, made from the fp32 package with `models quantize`; convolutions are fp32.";
 
 /**
- * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist, atomically. Seals
- * hashes, adds a note, and moves weights from side files into their graph.
+ * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist. The write is
+ * atomic. Records hashes, adds a note, and moves weights from side files into their graph.
  *
- * @throws {ServiceError} `MODEL_BROKEN` when a file does not match the manifest, has nothing to quantize, or
- * is too large
+ * @throws {ServiceError} `MODEL_BROKEN` if a file does not match the manifest, has nothing to quantize, or is
+ *   too large
  */
 export async function quantizePackage(
   folder: string,
@@ -67,7 +67,7 @@ export async function quantizePackage(
   options: QuantizeOptions = {},
 ): Promise<QuantizedPackage> {
   if ((await readManifest(folder)) === null) throw broken(`${folder} has no manifest.json`);
-  if ((await stat(outFolder).catch(() => null)) !== null) throw broken(`${outFolder} is there already`);
+  if ((await stat(outFolder).catch(() => null)) !== null) throw broken(`${outFolder} already exists`);
   const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as RawManifest;
   const partial = join(dirname(outFolder), `.${basename(outFolder)}.${process.pid}`);
   await mkdir(partial, { recursive: true });
@@ -96,7 +96,7 @@ async function writePackage(
     products += made.products;
     files.set(name, { path: file.path, sha256: made.sha256 });
   }
-  if (products === 0) throw broken(`${manifest.id} has no matrix products of fp32 by constants`);
+  if (products === 0) throw broken(`${manifest.id} has no fp32 matrix products with constant weights`);
   const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
     // A quantized graph loses its GPU variant, which was derived from the fp32 graph.
@@ -137,13 +137,13 @@ function withoutSides(
 
 interface GraphFile {
   readonly file: NamedFile;
-  /** Files with its weights. */
+  /** Files that contain the graph's weights. */
   readonly sides: readonly NamedFile[];
   readonly from: string;
   readonly to: string;
 }
 
-/** Writes a quantized graph. Null if there is nothing to quantize. */
+/** Writes a quantized graph. Returns null if there is nothing to quantize. */
 async function writeGraph({ file, sides, from, to }: GraphFile, options: QuantizeOptions) {
   const path = join(from, file.path);
   if ((await stat(path)).size > LARGEST_BYTES) throw broken(`${path} must be at most ${LARGEST_BYTES} bytes`);
@@ -189,7 +189,7 @@ async function readPlace(path: string, { offset, length }: ExternalPlace): Promi
   }
 }
 
-/** @returns the file's sha256 */
+/** Writes a file. @returns its SHA-256 */
 async function writeChunks(path: string, chunks: readonly Uint8Array[]): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
   const hash = createHash("sha256");

@@ -5,11 +5,11 @@ import type { SealedFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
 
 export interface FileCheck {
-  /** In the package. */
+  /** Path within the package. */
   readonly path: string;
   readonly bytes: number;
   readonly isGood: boolean;
-  /** Null when the file is good. */
+  /** Null if the file is intact. */
   readonly fault: string | null;
 }
 
@@ -42,7 +42,7 @@ async function checkFile(folder: string, path: string, sha256: string): Promise<
   }
 }
 
-/** @returns SHA-256 in hex, and size */
+/** Hashes a file. @returns its SHA-256 in hex, and its size */
 export async function hashFile(path: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
   const hash = createHash("sha256");
   let bytes = 0;

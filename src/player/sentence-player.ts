@@ -6,11 +6,11 @@ import type { AudioBufferLike, AudioContextLike, BufferSourceLike } from "./web-
 
 export type { AudioContextLike } from "./web-audio.js";
 
-/** `waiting`: all audio that has arrived was played, and more is expected; `ended`: all of it was played. */
+/** `waiting`: all audio so far was played, but more is expected. `ended`: all audio was played. */
 export type PlayerState = "playing" | "paused" | "waiting" | "ended";
 
 export interface PlayerEvents {
-  /** Playback reached the end of the audio that has arrived. */
+  /** Playback reached the end of the audio that has arrived so far. */
   underrun: { readonly positionSeconds: number };
   /** Playback continues after an underrun. */
   recovered: { readonly positionSeconds: number };
@@ -19,24 +19,24 @@ export interface PlayerEvents {
 }
 
 export interface PlayerOptions {
-  /** Create it after a click, as browsers require; at 24 kHz the service's audio needs no resampling. */
+  /** Create it after a click, as browsers require. At 24 kHz, the service's audio needs no resampling. */
   readonly context: AudioContextLike;
-  /** Audio node to play to; default: the context's destination. */
+  /** Audio node to play to; default: the destination of the context. */
   readonly destination?: object | undefined;
-  /** Seconds between scheduling and the start of the audio, so that no start is late; default 0.05. */
+  /** Seconds between scheduling audio and its start, so that no start is late; default 0.05. */
   readonly leadSeconds?: number | undefined;
 }
 
-/** A frame of `speakStream` or `speakLive`. */
+/** A frame from `speakStream` or `speakLive`. */
 interface PlayedFrame {
   readonly wav: Uint8Array;
   readonly words?: readonly WordTime[] | undefined;
   readonly turn?: number | undefined;
 }
 
-/** A live session, as the player cancels it. */
+/** The part of a live session that the player uses to cancel it. */
 interface Cancellable {
-  /** Number of the turn that text is written to. */
+  /** Number of the turn to which text is written now. */
   readonly turn: number;
   cancel(played: {
     readonly playedSeconds: number;
@@ -44,11 +44,11 @@ interface Cancellable {
   }): Promise<unknown>;
 }
 
-/** What a listener heard before an interruption. */
+/** How much the listener heard before an interruption. */
 export interface Interruption {
   /** The turn that was playing; 0 for speech without turns, null before any audio. */
   readonly turn: number | null;
-  /** Seconds of its audio that were played. */
+  /** Seconds of that turn's audio that were played. */
   readonly playedSeconds: number;
 }
 
@@ -57,7 +57,7 @@ type Listener<Name extends keyof PlayerEvents> = (event: PlayerEvents[Name]) => 
 const DEFAULT_LEAD_SECONDS = 0.05;
 
 /**
- * Plays sentences without gaps as they arrive: each is scheduled on the audio clock at the sample where the
+ * Plays sentences without gaps as they arrive. Each is scheduled on the audio clock, at the sample where the
  * previous one ends. Playback starts with the first sentence.
  */
 export class SentencePlayer {
@@ -66,9 +66,9 @@ export class SentencePlayer {
   readonly #leadSeconds: number;
   #timeline = new Timeline<AudioBufferLike>();
   #words: WordTime[] = [];
-  /** The session being played. */
+  /** The session that is being played. */
   #session: Cancellable | null = null;
-  /** Frames of earlier turns were interrupted. */
+  /** First turn that was not interrupted; frames of earlier turns are dropped. */
   #firstTurn = 0;
   readonly #sources = new Set<BufferSourceLike>();
   readonly #listeners: { [Name in keyof PlayerEvents]: Set<Listener<Name>> } = {
@@ -78,7 +78,7 @@ export class SentencePlayer {
     ended: new Set(),
   };
   #state: PlayerState = "waiting";
-  /** Position at the context's time `#anchorTime` while playing; otherwise the current position. */
+  /** Position at `#anchorTime` of the context's clock while playing; otherwise the current position. */
   #anchorPosition = 0;
   #anchorTime = 0;
   #hasAll = false;
@@ -110,8 +110,8 @@ export class SentencePlayer {
   }
 
   /**
-   * The last word that has started, also during the pause after it; null before the first word, after the
-   * end, and without words. It changes without an event: read it whenever you draw.
+   * The last word that has started, even during the pause after it. Null before the first word, after the
+   * end, and without words. It changes without an event, so read it whenever you draw.
    */
   get currentWord(): WordTime | null {
     if (this.#state === "ended") return null;
@@ -126,7 +126,7 @@ export class SentencePlayer {
     return () => listeners.delete(listener);
   }
 
-  /** Plays frames as they arrive. Resolves when the last one has arrived, before it has been played. */
+  /** Plays frames as they arrive. Resolves when the last frame has arrived, before it was played. */
   async play(frames: AsyncIterable<PlayedFrame> | (AsyncIterable<PlayedFrame> & Cancellable)): Promise<void> {
     this.#session = "cancel" in frames ? frames : null;
     this.#firstTurn = 0;
@@ -138,8 +138,8 @@ export class SentencePlayer {
   }
 
   /**
-   * Stops playback because the listener has interrupted: drops all audio, cancels the live session that is
-   * being played, and waits for its next turn. Positions start at 0 again.
+   * Stops playback because the listener interrupts. Drops all audio, cancels the live session that is being
+   * played, and waits for its next turn. Positions restart at 0.
    */
   interrupt(): Interruption {
     const heard = this.#timeline.turnAt(this.positionSeconds) ?? { turn: null, playedSeconds: 0 };
@@ -150,10 +150,10 @@ export class SentencePlayer {
     this.#hasUnderrun = false;
     if (this.#state !== "ended") this.#enter("waiting");
     if (this.#session !== null) {
-      // The session's loop reports its failures.
+      // The session's loop reports failures.
       const { playedSeconds, turn } = heard;
       this.#session.cancel({ playedSeconds, playedTurn: turn ?? undefined }).catch(() => {});
-      // A frame may already be between the session and the player.
+      // A frame may already be on its way from the session to the player.
       this.#firstTurn = this.#session.turn;
     }
     if (this.#hasAll && this.#state !== "ended") this.#finish();
@@ -161,12 +161,12 @@ export class SentencePlayer {
   }
 
   /**
-   * Appends a sentence: a WAV of 16-bit mono PCM.
+   * Appends a sentence, given as a WAV of 16-bit mono PCM.
    *
-   * @param words of the sentence, with times from its start, as `speakStream` returns them with `timestamps`
-   * @param turn of a live session
+   * @param words words of the sentence, with times from its start, as `speakStream` returns with `timestamps`
+   * @param turn turn of a live session
    * @throws {ServiceError} `AUDIO_UNREADABLE` if it is not a WAV
-   * @throws {RangeError} for another WAV format, or after `end`
+   * @throws {RangeError} if the WAV has a different format, or after `end`
    */
   push(wav: Uint8Array, words: readonly WordTime[] = [], turn = 0): void {
     if (this.#hasAll) throw new RangeError("cannot push after end; create another player");
@@ -183,7 +183,7 @@ export class SentencePlayer {
     this.#emit("recovered", { positionSeconds: this.#anchorPosition });
   }
 
-  /** Declares the speech complete. */
+  /** Declares that the speech is complete. */
   end(): void {
     this.#hasAll = true;
     if (this.#state === "waiting") this.#finish();
@@ -196,20 +196,20 @@ export class SentencePlayer {
     this.#enter("paused");
   }
 
-  /** Continues after `pause`; restarts after the end. */
+  /** Continues after `pause`. After the end, starts over. */
   resume(): void {
     if (this.#state === "ended") this.#anchorPosition = 0;
     if (this.#state === "paused" || this.#state === "ended") this.#startHere();
   }
 
-  /** Moves to a second of the audio that has arrived. A paused player stays paused. */
+  /** Moves to a position in the audio that has arrived, in seconds. A paused player stays paused. */
   seek(seconds: number): void {
     this.#stopSources();
     this.#anchorPosition = this.#timeline.clamp(seconds);
     if (this.#state !== "paused") this.#startHere();
   }
 
-  /** Stops playback for good. */
+  /** Stops playback permanently. */
   stop(): void {
     this.#anchorPosition = this.positionSeconds;
     this.#stopSources();
@@ -228,7 +228,7 @@ export class SentencePlayer {
     this.#startFrom(this.#anchorPosition);
   }
 
-  /** Schedules all audio after a position, relative to the anchor. */
+  /** Schedules all audio from a position on, relative to the anchor. */
   #startFrom(position: number): void {
     for (const { piece, offsetSeconds } of this.#timeline.from(position)) {
       const source = this.#context.createBufferSource();
@@ -241,7 +241,7 @@ export class SentencePlayer {
       source.onended = () => {
         source.disconnect();
         if (!this.#sources.delete(source)) return;
-        // No audio has arrived in time to follow the last source.
+        // No audio arrived in time to follow the last source.
         if (this.#sources.size === 0) this.#runDry();
       };
     }

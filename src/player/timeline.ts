@@ -21,7 +21,7 @@ export class Timeline<Audio> {
     return piece;
   }
 
-  /** Returns the turn at a position, and how much of it is before; null without audio. */
+  /** Returns the turn at a position and how much of that turn was played before it; null without audio. */
   turnAt(seconds: number): { readonly turn: number; readonly playedSeconds: number } | null {
     const piece = this.#pieces.find(({ endSeconds }) => endSeconds > seconds) ?? this.#pieces.at(-1);
     if (piece === undefined) return null;

@@ -1,4 +1,4 @@
-// The members of Web Audio that the player uses, so that it compiles without the types of browsers.
+// The members of Web Audio that the player uses, so that it compiles without browser types.
 
 export interface AudioBufferLike {
   readonly duration: number;

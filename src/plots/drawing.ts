@@ -1,16 +1,16 @@
-/** Name of a result and the machine that it was measured on. */
+/** Name of a result, and the machine on which it was measured. */
 export interface PlotOrigin {
   readonly name: string;
   readonly machine: { readonly cpu: string; readonly cores: number };
 }
 
-/** Width of every plot in its own units. On a phone of 390 px a text of 14 units is 12.4 px high. */
+/** Width of every plot in its own units. On a 390 px phone, text of 14 units is 12.4 px high. */
 export const WIDTH = 440;
-/** Width in pixels if the page has room. */
+/** Width in pixels where the page has room. */
 const SHOWN_WIDTH = 560;
 const LINE_HEIGHT = 18;
 const CHARACTER_WIDTH = 8;
-/** Minimum distance between the labels of two columns. */
+/** Minimum distance between the labels of neighbouring columns. */
 const COLUMN_GAP = 30;
 const STYLE = `
   text { fill: #1d2530; } .faint { fill: #5b6675; } .back { fill: #fff; } .grid { stroke: #dfe3e8; }
@@ -23,10 +23,10 @@ const STYLE = `
     .a { stroke: #5cb3f0; fill: #5cb3f0; } .b { stroke: #f08a72; fill: #f08a72; } .c { stroke: #d8b847; fill: #d8b847; }
   }`;
 
-/** Colours of series: ours, the compared one, a third. */
+/** Colours of series: ours, the one compared with, and a third. */
 export type Colour = "a" | "b" | "c";
 
-/** Position of a value in units of the plot; values outside the domain are moved to its edge. */
+/** Maps a value to a position in the plot. Values outside the domain are moved to its edge. */
 export type Scale = (value: number) => number;
 
 export interface Panel {
@@ -49,7 +49,10 @@ export interface LegendEntry {
 
 type Range = readonly [from: number, to: number];
 
-/** Maps `domain` to `range`, evenly in `by` of the value: itself, its logarithm, its square root. */
+/**
+ * Maps `domain` to `range`, linearly in `by` of the value: the value itself, its logarithm or its square
+ * root.
+ */
 export function scale(domain: Range, range: Range, by = (value: number) => value): Scale {
   const [from, to] = [by(domain[0]), by(domain[1])];
   return (value) => {
@@ -58,7 +61,7 @@ export function scale(domain: Range, range: Range, by = (value: number) => value
   };
 }
 
-/** About `count` round ticks from 0; the last is at or above `highest`. */
+/** Returns about `count` round ticks from 0. The last one is at or above `highest`. */
 export function ticksTo(highest: number, count: number): readonly Tick[] {
   const rough = highest / count;
   const magnitude = 10 ** Math.floor(Math.log10(rough));
@@ -75,7 +78,7 @@ export function lastOf(ticks: readonly Tick[]): number {
   return ticks.at(-1)?.at ?? 1;
 }
 
-/** Vertical lines with labels below; labels that would touch the previous one are left out. */
+/** Draws vertical lines with labels below. Labels that would touch the previous one are omitted. */
 export function columns(panel: Panel, x: Scale, ticks: readonly Tick[]): readonly string[] {
   let last = Number.NEGATIVE_INFINITY;
   return ticks.flatMap(({ at, label }) => {
@@ -87,7 +90,7 @@ export function columns(panel: Panel, x: Scale, ticks: readonly Tick[]): readonl
   });
 }
 
-/** Horizontal lines with labels on the left. */
+/** Draws horizontal lines with labels on the left. */
 export function rows(panel: Panel, y: Scale, ticks: readonly Tick[]): readonly string[] {
   return ticks.flatMap(({ at, label }) => [
     `<line class="grid" x1="${panel.left}" x2="${panel.right}" y1="${y(at)}" y2="${y(at)}"/>`,
@@ -95,7 +98,7 @@ export function rows(panel: Panel, y: Scale, ticks: readonly Tick[]): readonly s
   ]);
 }
 
-/** A line through points, dashed for a tail percentile. */
+/** Draws a line through points, dashed for a tail percentile. */
 export function curve(
   points: readonly { readonly x: number; readonly y: number }[],
   colour: Colour,
@@ -108,7 +111,7 @@ export function curve(
   ];
 }
 
-/** A horizontal line with a dot at the median and, if `end` is given, a short vertical mark there. */
+/** Draws a horizontal line with a dot at the median and, if `end` is given, a short vertical mark there. */
 export function interval(
   y: number,
   {
@@ -146,7 +149,7 @@ export function bar(
   return `<rect class="${colour}" x="${x}" y="${y}" width="${rounded(width)}" height="${height}"/>`;
 }
 
-/** A dashed line across a panel at a limit. */
+/** Draws a dashed line across a panel at a limit. */
 export function limit(panel: Panel, y: number): string {
   return `<line class="limit" x1="${panel.left}" x2="${panel.right}" y1="${y}" y2="${y}"/>`;
 }
@@ -164,7 +167,7 @@ export function text(
   return `<text x="${rounded(x)}" y="${rounded(y)}"${attributes}>${escaped(content)}</text>`;
 }
 
-/** Samples of lines, bars and dots with their names from left to right, in as many lines of text as they need. */
+/** Draws samples of lines, bars and dots with their names, from left to right, in as many rows as needed. */
 export function legend(
   entries: readonly LegendEntry[],
   x: number,
@@ -188,8 +191,8 @@ function sample(x: number, y: number, colour: Colour, mark: LegendEntry["mark"])
 }
 
 /**
- * Assembles a picture: title and legend at the top, the output of `draw`, then the results' sources and
- * machines at the bottom.
+ * Assembles a picture: title and legend at the top, then the output of `draw`, then the results' sources and
+ * machines.
  */
 export function picture(
   {
@@ -223,7 +226,7 @@ export function picture(
   return `${lines.join("\n")}\n`;
 }
 
-/** Machines with the results measured on each. */
+/** Lists machines, each with the results measured on it. */
 function originLines(results: readonly PlotOrigin[]): readonly string[] {
   const machines = new Map<string, string[]>();
   for (const { name, machine } of results) {

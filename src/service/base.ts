@@ -27,7 +27,7 @@ export class Owned {
     this.#children.push({ name, stop });
   }
 
-  /** May be called twice. Never rejects. */
+  /** Stops all parts. May be called twice; never rejects. */
   async stop(): Promise<void> {
     for (const { name, stop } of this.#children.splice(0).reverse()) {
       await stop().catch((error: unknown) => this.#log.error({ err: error, child: name }, "stop failed"));
@@ -61,9 +61,10 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   const spoolFolder = join(config.dataDir, "spool");
   const store = await openStore(config, log);
   owned.add("store", () => store.close());
-  // Only after the store has locked the data folder: before that, the files may belong to another service.
+  // Do this only after the store has locked the data folder: before, the files may belong to another service.
   const isFirstStart = await emptyFolder(spoolFolder);
-  // Before the store unlocks the folder: otherwise interrupted uploads would stay until the next start.
+  // Do this before the store unlocks the folder: otherwise interrupted uploads would stay until the next
+  // start.
   owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
   const meter = await store.startMeter(config.tariffs);
   const { tracer, close } = await openTraces({
@@ -83,7 +84,7 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   return { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, isFirstStart };
 }
 
-/** Logs whether the native beam search loads; workers decide in the same way. */
+/** Logs whether the native beam search loads. Workers make the same decision. */
 function hasNativeSearch(log: Log): boolean {
   const { missing } = loadBinding();
   if (missing === null) log.info({ search: "native" }, "beam search");
@@ -92,7 +93,7 @@ function hasNativeSearch(log: Log): boolean {
   return missing === null;
 }
 
-/** Deletes leftovers of an earlier run; returns true if there were none. */
+/** Deletes the content of a folder that an earlier run left; returns true if there was none. */
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });

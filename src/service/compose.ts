@@ -41,17 +41,17 @@ import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";
 export interface Service {
   readonly port: number;
   readonly developmentKey: string;
-  /** The data folder was empty before. */
+  /** True if the data folder was empty before. */
   readonly isFirstStart: boolean;
-  /** The default models' workers and the machine, for the start message. */
+  /** Description of the default models' workers and the machine, for the start message. */
   readonly workerNote: string;
-  /** The library behind the front, for the start message. */
+  /** Description of the front's library, for the start message. */
   readonly frontNote: string;
-  /** Limits of the default models, by their names. */
+  /** Limits of the default models, by model name. */
   readonly modelNotes: ReadonlyMap<string, string>;
-  /** Settles if a vital part is lost for good: the service should be restarted. */
+  /** Settles if a vital part is lost permanently, so that the service should be restarted. */
   readonly lost: Promise<Error>;
-  /** After a crash: ends workers and front threads only, and returns whether they ended in time. */
+  /** Used after a crash: ends only workers and front threads, and returns whether they ended in time. */
   endWorkers(withinMs: number): Promise<boolean>;
   /** Counts an unhandled rejection of the database driver. */
   noteDriverFault(): void;
@@ -62,7 +62,7 @@ export interface Service {
 /** Parts that tests may replace. */
 export interface ServiceParts {
   readonly entries?: Partial<ThreadEntries>;
-  /** For passwords chosen from now on. */
+  /** Cost of hashing new passwords. */
   readonly passwordCost?: PasswordCost;
 }
 
@@ -73,7 +73,7 @@ export interface ServiceOptions extends ServiceParts {
   readonly repeat?: Repeat;
 }
 
-/** Starts store, engines and transport, in this order; if one fails, the earlier ones are stopped. */
+/** Starts store, engines and transport, in this order. If one fails, those before it are stopped. */
 export async function startService({
   config,
   log,
@@ -116,7 +116,7 @@ export async function startService({
   }
 }
 
-/** Reads transcripts in a thread that starts with the first one. */
+/** Creates the reader of transcripts. It runs in a thread that starts with the first transcript. */
 function startReader(
   { log, config }: Base,
   { punctuation: model }: Pick<InstalledModels, "punctuation">,
@@ -125,7 +125,7 @@ function startReader(
   const isShipped = model.manifest.id === SHIPPED_IDS.punctuation;
   const reader = new ReadingThread({
     model,
-    // Public models take seconds to load, so they stay as long as other models.
+    // Public models take seconds to load, so they stay loaded as long as other models.
     ...(!isShipped && { idleMs: config.modelIdleMs }),
     onFailure: (error) => log.error({ err: error }, "reading thread failed: text without punctuation"),
   });
@@ -153,14 +153,14 @@ async function startEngines(
   const { modelPreload, serve } = parts.config;
   if (!modelPreload) return engines;
   const loading = preloadDefaults(engines, parts.config);
-  // Prepare this thread while others load the models.
+  // Prepare this thread while other threads load the models.
   if (serve.includes("synthesis")) prepareSpeech(parts.installed.catalog);
   references(serve);
   await loading;
   return engines;
 }
 
-/** Compiles and fills caches that would otherwise block the thread at the first request. */
+/** Compiles code and fills caches that would otherwise block the thread at the first request. */
 function prepareSpeech({ speaking }: Catalog): void {
   warmUpReading(new Set(speaking.all.map(({ lang }) => readerFor(lang.split("-")))));
   for (const { voices } of speaking.all) {
@@ -168,13 +168,13 @@ function prepareSpeech({ speaking }: Catalog): void {
   }
 }
 
-/** Imports the fleet's actors, which no other role needs. */
+/** Imports the fleet's actors, which only gateways need. */
 async function fleetOf(base: Base, owned: Owned): Promise<Fleet> {
   const { openFleet } = await import("./fleet.js");
   return await openFleet(base, owned);
 }
 
-/** Counts the wanted work; live sessions count even before there is an engine for them. */
+/** Counts the work that needs engines. Live sessions count even before there is an engine for them. */
 async function demandOf(fleet: Fleet, engines: Engines, { metrics }: Base): Promise<Demand> {
   const { values } = await metrics.liveSessions.get();
   const late_seconds = seconds(Math.max(0, ...liveLateness(engines).values()));
@@ -186,7 +186,7 @@ async function demandOf(fleet: Fleet, engines: Engines, { metrics }: Base): Prom
   };
 }
 
-/** Returns the port in use, 0 if the settings want none. */
+/** Opens the operator port. Returns the port in use; 0 if the settings want none. */
 export async function startOperatorPort(
   { config, metrics, log }: Pick<Base, "config" | "metrics" | "log">,
   shown: Pick<Parameters<typeof startOperatorServer>[0], "engines" | "isReady" | "demand">,
@@ -201,7 +201,7 @@ export async function startOperatorPort(
 
 interface ServingParts extends Base {
   readonly transport: Transport;
-  /** Null while the main thread is the front. */
+  /** Null if the main thread is the front. */
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
   readonly placements: Placements;
@@ -227,7 +227,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
-  // Operators' commands read it; the service works without it.
+  // Operator commands read the address. The service works without it.
   await publishAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "address not written"));
   let stopping: Promise<void> | null = null;
   const stop = async () => {
@@ -248,7 +248,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     ),
     lost: Promise.race([store.lost, placements.lost, ...(threads === null ? [] : [threads.lost])]),
     endWorkers: (withinMs) => {
-      // A front thread that ends with the process while its native sockets are open aborts it.
+      // If a front thread ends with the process while its native sockets are open, it aborts the process.
       return settlesWithin(Promise.allSettled([stopEngines(engines), threads?.close(0)]), withinMs);
     },
     noteDriverFault: () => metrics.databaseDriverFaults.inc(),
@@ -265,7 +265,7 @@ async function checkPorts({ host, port, operatorHost, operatorPort }: Config): P
   await checkPort({ host: operatorHost, port: operatorPort, settings });
 }
 
-/** @throws {SyntaxError} if the data folder's table of devices was not written by `device-tuning` */
+/** Reads measured batch sizes. @throws {SyntaxError} if `device-tuning` did not write the file */
 export async function readTunings({ dataDir }: Config, log: Log): Promise<DeviceTunings> {
   const tunings = await readDeviceTuning(dataDir);
   for (const [provider, tuning] of Object.entries(tunings))

@@ -38,10 +38,10 @@ import type { InstalledModels } from "./installed-models.js";
 import type { EnginePlacement, Placements } from "./placements.js";
 import type { EngineKind, PlannedModels } from "./worker-plan.js";
 
-/** The longest file, in decoded audio. */
+/** Longest file, in seconds of decoded audio. */
 export const MAX_FILE_SECONDS = 2 * 3_600;
 
-/** A recogniser's engines: sessions and files have separate workers. */
+/** A recogniser's engines. Sessions and files have separate workers. */
 interface RecognizerEngines extends PackageFolder<RecognizerManifest> {
   readonly live: ResidentModel<LiveEngine>;
   readonly transcription: ResidentModel<TranscriptionEngine>;
@@ -53,15 +53,15 @@ export interface SynthesizerEngine extends PackageFolder<SynthesizerManifest> {
 
 type AnySynthesizer = Engine & Synthesizer & { readonly isGivenUp?: boolean };
 
-/** The engines of every installed model, which load their models on demand. */
+/** Engines of all installed models, which load their models on demand. */
 export interface Engines {
-  /** By id, the default first. */
+  /** By model ID, the default first. */
   readonly recognizers: ReadonlyMap<string, RecognizerEngines>;
-  /** By id, the default first. */
+  /** By model ID, the default first. */
   readonly synthesizers: ReadonlyMap<string, SynthesizerEngine>;
-  /** Decodes files of any container for the transcription engines. */
+  /** Decodes files in any container for the transcription engines. */
   readonly decoder: AudioDecoder;
-  /** Engines of other parts never start. */
+  /** Parts that this process serves. Engines of other parts never start. */
   readonly serve: readonly ServedPart[];
 }
 
@@ -73,17 +73,17 @@ export interface EngineParts {
     Partial<Pick<InstalledModels, "diarization">>;
   readonly workers: PlannedModels;
   readonly placements: Placements;
-  /** Measured batch sizes of this machine's devices. */
+  /** Measured batch sizes for the devices of this machine. */
   readonly tunings: DeviceTunings;
   readonly metrics: Metrics;
-  /** Workers in other processes; without it, workers are threads of this process. */
+  /** Workers in other processes. Without a fleet, workers are threads of this process. */
   readonly fleet?: Fleet | null;
 }
 
-/** For workers that are threads of this process. */
+/** Parts needed for workers that are threads of this process. */
 export type WorkerParts = Omit<EngineParts, "installed" | "fleet">;
 
-/** One engine of one model, for operators. */
+/** State of one model's engine, for operators. */
 export interface EngineHealth extends EnginePlacement {
   readonly engine: EngineKind;
   readonly model: string;
@@ -131,8 +131,8 @@ function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<strin
 }
 
 /**
- * Loads the default models, except in a gateway, whose models are in other processes.
- * @throws what an engine's start threw
+ * Loads the default models. A gateway loads none, because its models are in other processes.
+ * @throws whatever an engine's start threw
  */
 export async function preloadDefaults(
   { recognizers, synthesizers, serve }: Engines,
@@ -153,8 +153,8 @@ export async function stopEngines({ recognizers, synthesizers }: Engines): Promi
 }
 
 /**
- * Whether the engine of a default model has lost all its workers. Other models may have broken weights
- * without affecting requests that do not ask for them.
+ * Returns whether a default model's engine has lost all its workers. Other models may have broken weights,
+ * but that only affects requests that specify them.
  */
 export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   const [recognizer] = recognizers.values();
@@ -175,7 +175,7 @@ function stateOf(resident: AnyResident): EngineState {
   return resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase];
 }
 
-/** Returns the state of each engine for the console, those of the defaults first. */
+/** Returns the state of each engine for the console, starting with those of the default models. */
 export function engineStatuses({ recognizers, synthesizers, serve }: Engines): readonly EngineStatus[] {
   const of = (kind: UsageKind, { manifest }: PackageFolder, resident: AnyResident): EngineStatus => ({
     kind,
@@ -195,7 +195,7 @@ export function engineStatuses({ recognizers, synthesizers, serve }: Engines): r
   return all.filter(({ kind }) => serve.includes(parts[kind]));
 }
 
-/** Returns where each engine's graphs run, those of the defaults first. */
+/** Returns where each engine's graphs run, starting with those of the default models. */
 export function engineHealth(
   { recognizers, synthesizers, serve }: Engines,
   placements: Placements,
@@ -215,7 +215,7 @@ export function engineHealth(
   ].filter(({ engine }) => serve.includes(engine));
 }
 
-/** An engine that is being released counts as cold: the next request loads the model. */
+/** An engine that is being released counts as cold, because the next request loads the model again. */
 const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
   cold: "cold",
   loading: "loading",
@@ -258,7 +258,7 @@ function liveEngine(parts: EngineParts, model: PackageFolder<RecognizerManifest>
   });
 }
 
-/** Live workers as threads of this process. */
+/** Creates live workers as threads of this process. */
 function liveThreads(
   parts: EngineParts,
   model: PackageFolder,
@@ -271,7 +271,7 @@ function liveThreads(
   };
 }
 
-/** Starts file workers as threads of this process. */
+/** Creates file workers as threads of this process. */
 export function filePool(
   parts: WorkerParts,
   model: PackageFolder<RecognizerManifest>,
@@ -348,7 +348,7 @@ export function workerSettings(
   };
 }
 
-/** The operator's setting overrides the measured rows. */
+/** The operator's setting takes precedence over the measured batch size. */
 export function batchRows(synthesisRows: number | null, measured: BatchRows = USUAL_ROWS): BatchRows {
   if (synthesisRows === null) return measured;
   return { ...measured, solverRows: synthesisRows, windowRows: synthesisRows };

@@ -31,9 +31,9 @@ interface BusParts {
 
 /** The engine processes that work for this gateway. */
 export interface Fleet {
-  /** Counts the pieces of speech and tasks of files that wait for an engine process or run on one. */
+  /** Counts pieces of speech and tasks of files that wait for an engine process or run on one. */
   wanted(): { readonly synthesis: number; readonly transcription: number };
-  /** A model's live workers on the engine processes that serve it. */
+  /** Returns a model's live workers on the engine processes that serve it. */
   lanesOf(
     model: PackageFolder<RecognizerManifest>,
   ): Pick<LiveEngineOptions, "startWorker" | "loadOf" | "isExcused">;
@@ -41,7 +41,7 @@ export interface Fleet {
   filePoolOf(model: PackageFolder<RecognizerManifest>): FleetFilePool;
 }
 
-/** @throws {ConfigError} if no server accepts the connection */
+/** Connects to the bus. @throws {ConfigError} if no server accepts the connection */
 export async function connectBus(
   { config, log, metrics }: BusParts,
   name: string,
@@ -76,10 +76,10 @@ export async function connectBus(
     });
     return bus;
   } catch (error) {
-    // Addresses may contain a password, so report only hosts.
+    // Addresses may contain a password, so report only the hosts.
     const hosts = servers.map((server) => new URL(server).host).join(", ");
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`BUS_URL must name servers that take the connection: ${hosts}: ${reason}`);
+    throw new ConfigError(`BUS_URL must list servers that accept the connection: ${hosts}: ${reason}`);
   }
 }
 
@@ -139,7 +139,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   };
 }
 
-/** Reports the capacity and load of the nodes that the directories list. */
+/** Reports capacity and load of the nodes in the directories. */
 function observeDirectories(
   metrics: Metrics,
   { live, synthesis, transcription }: Readonly<Record<ServedPart, FleetDirectory>>,
@@ -157,7 +157,7 @@ function observeDirectories(
   }));
 }
 
-/** Hashes a manifest, which has the hash of every file, and that of a separate voice activity model. */
+/** Hashes a manifest, which contains the hash of every file, and that of a separate voice activity model. */
 export function manifestHash(manifest: ModelManifest): string {
   const hash = createHash("sha256").update(JSON.stringify(manifest));
   const isRecognizer = manifest.task === "transcription";

@@ -27,15 +27,15 @@ import { type ModelFolders, modelFolders } from "../models/folders.js";
 import type { Config } from "../settings/settings.js";
 
 export interface InstalledModels {
-  /** The default first. */
+  /** Recognisers, the default first. */
   readonly recognizers: readonly PackageFolder<RecognizerManifest>[];
-  /** The default first. */
+  /** Synthesizers, the default first. */
   readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
-  /** The model that chooses marks and capitals of transcripts. */
+  /** The model that adds punctuation and capitals to transcripts. */
   readonly punctuation: ModelPackage<PunctuationManifest>;
-  /** The model that tells speakers apart; null if none is installed, and in a gateway. */
+  /** The model that tells speakers apart. Null if none is installed, and in a gateway. */
   readonly diarization: ModelPackage<DiarizationManifest> | null;
-  /** The usable models as clients see them. */
+  /** The usable models, as clients see them. */
   readonly catalog: Catalog;
   readonly broken: readonly BrokenPackage[];
 }
@@ -46,8 +46,8 @@ interface SurveyedFolders {
 }
 
 /**
- * Reads the packages of all models folders. A broken one is logged and left out, unless it is the default of
- * its task.
+ * Reads the packages in all models folders. Broken packages are logged and skipped, unless one is the default
+ * for its task.
  *
  * @throws {ServiceError} `MODEL_BROKEN` if a task has no package, or its default is broken or not installed
  */
@@ -73,7 +73,7 @@ export async function readInstalledModels(
       broken.push({ folder: model.folder, id: model.manifest.id, error: asServiceError(error) });
     }
   }
-  for (const { folder, error } of broken) log.error({ folder, err: error }, "model package left out");
+  for (const { folder, error } of broken) log.error({ folder, err: error }, "broken model package skipped");
   const catalog = {
     speaking: new ModelList(synthesizers.map(toSpeakingModel)),
     hearing: new ModelList(hearing),
@@ -82,7 +82,7 @@ export async function readInstalledModels(
   return { synthesizers, recognizers, punctuation, diarization, catalog, broken };
 }
 
-/** Returns the default model for punctuation; without any package, the shipped one. */
+/** Returns the default model for punctuation; if no package is installed, the shipped model. */
 async function punctuationOf(
   folders: ModelFolders,
   { packages, broken }: SurveyedFolders,
@@ -98,7 +98,7 @@ async function punctuationOf(
   return await readPackage<PunctuationManifest>(chosen?.folder ?? PUNCTUATION_FOLDER, "punctuation");
 }
 
-/** Returns the default model for diarization; null without a package. */
+/** Returns the default model for diarization; null if no package is installed. */
 async function diarizationOf(
   folders: ModelFolders,
   { packages, broken }: SurveyedFolders,
@@ -111,7 +111,7 @@ async function diarizationOf(
   return chosen === null ? null : await readPackage<DiarizationManifest>(chosen.folder, "diarization");
 }
 
-/** Returns a function that lists the packages of a task, its default first. */
+/** Returns a function that lists the packages for a task, the default first. */
 async function ranking(
   folders: ModelFolders,
   { packages, broken }: SurveyedFolders,
@@ -121,7 +121,7 @@ async function ranking(
   return <M extends ModelManifest>(task: M["task"]) => {
     const ofTask = packages.filter(({ manifest }) => manifest.task === task) as PackageFolder<M>[];
     const wanted = defaults[task] ?? SHIPPED_IDS[task];
-    // A fallback would silently answer with other weights than the chosen ones.
+    // Fail, because a fallback would silently use weights that the operator did not choose.
     const unusable = broken.find(({ id }) => id === wanted) ?? (ofTask.length === 0 ? broken[0] : undefined);
     if (unusable !== undefined) throw unusable.error;
     const chosen = chooseDefault<M>(packages, task, { defaults, folder });
@@ -131,7 +131,7 @@ async function ranking(
   };
 }
 
-/** Surveys all folders. Of packages with one id, broken or not, the earlier folder and name wins. */
+/** Surveys all folders. If packages share an ID, whether broken or not, the earlier folder and name wins. */
 async function surveyFolders({ read }: ModelFolders, log: Log): Promise<SurveyedFolders> {
   const packages: PackageFolder[] = [];
   const broken: BrokenPackage[] = [];
@@ -139,7 +139,7 @@ async function surveyFolders({ read }: ModelFolders, log: Log): Promise<Surveyed
   const take = (id: string, folder: string) => {
     const inUse = taken.get(id);
     if (inUse === undefined) taken.set(id, folder);
-    else log.warn({ id, folder, inUse }, "model package hidden by another with its id");
+    else log.warn({ id, folder, inUse }, "model package hidden by another one with the same ID");
     return inUse === undefined;
   };
   for (const modelsFolder of read) {
@@ -150,7 +150,7 @@ async function surveyFolders({ read }: ModelFolders, log: Log): Promise<Surveyed
   return { packages: packages.toSorted((a, b) => a.manifest.id.localeCompare(b.manifest.id)), broken };
 }
 
-/** Surveys a folder, which is missing until the first package is added. */
+/** Surveys a folder, which does not exist until the first package is added. */
 async function surveyFolder(folder: string): Promise<SurveyedFolders> {
   try {
     return await surveyPackages(folder);
@@ -184,7 +184,7 @@ function toSpeakingModel({ manifest }: PackageFolder<SynthesizerManifest>): Spea
   return {
     ...toEntry(manifest),
     task: "synthesis",
-    // Voices with other rates are resampled by their workers.
+    // Workers resample voices that have a different rate.
     sample_rate: SPEECH_RATE_HZ,
     voices: manifest.voices.map(toCatalogVoice),
     default_voice: manifest.defaultVoice,

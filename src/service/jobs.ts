@@ -9,7 +9,9 @@ export interface JobParts extends Base {
   readonly urls: UrlFetcher;
 }
 
-/** Opens jobs for requests, and runs them and their webhooks if this service transcribes files. */
+/**
+ * Opens jobs for requests. If this service transcribes files, also runs the jobs and sends their webhooks.
+ */
 export function openJobs(parts: JobParts, owned: Owned): Jobs {
   const { config, store, meter, metrics, log, spoolFolder, room, transcribe, urls } = parts;
   const limits = {

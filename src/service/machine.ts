@@ -4,16 +4,16 @@ import { dirname, join, resolve } from "node:path";
 
 /** The resources that the process may use. */
 export interface Machine {
-  /** Whole cores, at least 1: a fraction is too little for a worker. */
+  /** Number of whole cores, at least 1; a fraction of a core is too little for a worker. */
   readonly cores: number;
-  /** Whether a container's CPU quota is below the CPUs that the process may run on. */
+  /** Whether a container's CPU quota is lower than the number of CPUs that the process may use. */
   readonly hasQuota: boolean;
-  /** The machine's, or the container's if that is less. */
+  /** Memory of the machine, or of the container if that is less. */
   readonly memoryBytes: number;
   readonly isMemoryLimited: boolean;
 }
 
-/** Replaced in tests: the runtime's figures, and the root folder of the control groups. */
+/** Values that tests replace: those of the runtime, and the root folder of the control groups. */
 interface Seen {
   readonly root: string;
   readonly cpus: number;
@@ -21,8 +21,8 @@ interface Seen {
 }
 
 /**
- * Reads the limits of the process: its CPUs, and the CPU time and memory that control groups (version 1 and
- * 2) allow. `availableParallelism` of Node 20 ignores quotas and counts the CPUs of the affinity mask.
+ * Reads the limits of the process: its CPUs, and the CPU time and memory that control groups (versions 1 and
+ * 2) allow. In Node 20, `availableParallelism` ignores quotas and counts the CPUs in the affinity mask.
  */
 export function readMachine(seen: Partial<Seen> = {}): Machine {
   const { root = "/", cpus = availableParallelism(), memoryBytes = totalmem() } = seen;
@@ -44,9 +44,10 @@ function controlGroups(root: string): readonly string[] {
   const folders = new Set<string>();
   for (const line of textOf(join(root, "proc/self/cgroup")).split("\n")) {
     const [, , controllers = "", path = ""] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
-    // Version 2 has a single tree; version 1 has a tree for each controller, below its name.
+    // Version 2 has a single tree. Version 1 has one tree per controller, in a folder with its name.
     const names = controllers === "" ? [""] : [controllers, ...controllers.split(",")];
-    // In a container that does not see outer groups, the path does not exist, and its own group is the root.
+    // In a container that does not see outer groups, this path does not exist and the container's group is
+    // the root.
     for (const group of path === "" ? [] : upwards(resolve("/", path))) {
       for (const name of names) folders.add(join(root, "sys/fs/cgroup", name, group));
     }
@@ -58,7 +59,7 @@ function upwards(path: string): string[] {
   return path === "/" ? [path] : [path, ...upwards(dirname(path))];
 }
 
-/** In cores; infinite without a quota. */
+/** Returns the quota in cores; infinite without one. */
 function cpuQuota(folder: string): number {
   const [quota, period] = textOf(join(folder, "cpu.max")).split(" ");
   const current = share(quota, period);
@@ -72,7 +73,7 @@ function share(quota: string | undefined, period: string | undefined): number {
   return cores > 0 ? cores : Number.POSITIVE_INFINITY;
 }
 
-/** In bytes; infinite without a limit. */
+/** Returns the limit in bytes; infinite without one. */
 function memoryLimit(folder: string): number {
   const limits = ["memory.max", "memory.limit_in_bytes"].map((name) =>
     Number.parseInt(textOf(join(folder, name)), 10),
@@ -84,7 +85,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    // Another system, or a missing controller: no limit.
+    // A different system or a missing controller means no limit.
     return "";
   }
 }

@@ -8,14 +8,14 @@ import type { Repeat } from "./watch-endings.js";
 
 const LOW_BALANCES_EVERY_MS = 60_000;
 
-/** The mailer, and the address for links; null without a mail server. */
+/** The mailer, and the base address of links; null without a mail server. */
 export interface Mailing {
   readonly mailer: Mailer;
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly publicUrl: string;
 }
 
-/** Opens the connection to the mail server, if there is one. */
+/** Opens the connection to the mail server, if one is configured. */
 export function openMail({ smtpUrl, mailFrom, publicUrl }: Config, log: Log, owned: Owned): Mailing | null {
   if (smtpUrl === null || mailFrom === null || publicUrl === null) return null;
   const mailer = new SmtpMailer({ url: smtpUrl, from: mailFrom, log });
@@ -24,7 +24,8 @@ export function openMail({ smtpUrl, mailFrom, publicUrl }: Config, log: Log, own
 }
 
 /**
- * Warns the owners of organizations once a minute, each once until the balance has recovered.
+ * Checks once a minute for organizations with a low balance, and warns their owners once until it has
+ * recovered.
  * @returns a function that stops the checks
  */
 export function warnOfLowBalances(parts: {
@@ -45,7 +46,9 @@ export function warnOfLowBalances(parts: {
         .then(async (outcomes) => {
           if (!outcomes.includes(true)) await lowBalances.release(organizationId);
         })
-        .catch((error: unknown) => log.warn({ err: error }, "warning of a low balance not released"));
+        .catch((error: unknown) =>
+          log.warn({ err: error }, "could not release the warning of a low balance"),
+        );
     }
   };
   let isLooking = false;

@@ -14,25 +14,25 @@ import { ENGINE_KINDS, type EngineKind } from "./worker-plan.js";
 /** Where an engine's graphs run, for operators. */
 export interface EnginePlacement {
   readonly provider: Provider;
-  /** Names of the devices that its workers use. */
+  /** Names of the devices that the workers use. */
   readonly devices: readonly string[];
-  /** Reason why the first provider of its list is not used; null if it is. */
+  /** Why the first provider in the list is not used; null if it is. */
   readonly fallback: { readonly from: Provider; readonly reason: string } | null;
 }
 
 type ProviderLists = Readonly<Record<EngineKind, readonly Provider[]>>;
 
-/** One engine of one model. */
+/** One engine of one model, and its places. */
 interface Placed {
   readonly placing: Placing;
   fallback: EnginePlacement["fallback"];
-  /** Places with started workers, all of one provider. */
+  /** Places on which workers have started, all with the same provider. */
   shown: Place[];
 }
 
-/** Chooses where every engine's graphs run, and reports it to operators. */
+/** Chooses where every engine's graphs run, and reports that to operators. */
 export class Placements {
-  /** Settles when an engine has lost the last provider of its list: only a new process can continue. */
+  /** Settles if an engine has lost the last provider in its list, so that only a new process can continue. */
   readonly lost: Promise<Error>;
   readonly #lists: ProviderLists;
   readonly #missing: ReadonlyMap<Provider, string>;
@@ -40,12 +40,12 @@ export class Placements {
   readonly #cells = DeviceCells.create();
   readonly #metrics: Metrics;
   readonly #log: Log;
-  /** By engine and model. */
+  /** Placements by engine and model. */
   readonly #placings = new Map<string, Placed>();
   readonly #runTimes = new Map<string, RunTimes>();
   #setLost: (error: Error) => void = () => {};
 
-  /** @param missing from `missingProviders` */
+  /** @param missing result of `missingProviders` */
   constructor(
     config: Config,
     missing: ReadonlyMap<Provider, string>,
@@ -69,7 +69,7 @@ export class Placements {
     metrics.observeDeviceErrors(PROVIDER_ERROR_KINDS, (kind) => shared.errorCount(kind));
   }
 
-  /** Returns how many devices an engine's workers use; null on the CPU. */
+  /** Returns the number of devices that an engine's workers use; null on the CPU. */
   deviceCount(kind: EngineKind): number | null {
     const [provider = "cpu"] = this.#usable(kind);
     if (provider === "cpu") return null;
@@ -84,7 +84,7 @@ export class Placements {
     return placed.placing;
   }
 
-  /** Returns where an engine's graphs run, or will run once they are loaded. */
+  /** Returns where an engine's graphs run, or will run when loaded. */
   status(kind: EngineKind, modelId: string): EnginePlacement {
     const placed = this.#placings.get(keyOf(kind, modelId));
     const places = placed?.placing.places ?? placesOf(this.#usable(kind)[0]!, this.#devices);
@@ -140,7 +140,7 @@ export class Placements {
     return placed;
   }
 
-  /** Updates the metrics when a worker has started on a place, and drops the places that its engine left. */
+  /** Updates the metrics when a worker has started on a place, and drops places that the engine has left. */
   #show(engine: EngineKind, model: PackageFolder, placed: Placed, place: Place): void {
     const { provider } = place;
     const { id } = model.manifest;
@@ -180,9 +180,9 @@ const SETTING_OF = {
 } as const satisfies Record<EngineKind, string>;
 
 /**
- * Tries every wanted provider except the CPU, on every device.
- * @returns those that do not work here, and why
- * @throws {ConfigError} if nothing in an engine's list works
+ * Tries every requested provider except the CPU, on every device.
+ * @returns the providers that do not work here, and why
+ * @throws {ConfigError} if no provider in an engine's list works
  */
 export async function missingProviders(config: Config): Promise<ReadonlyMap<Provider, string>> {
   const lists = providerLists(config);
@@ -203,6 +203,6 @@ function requireOne(
   const name = list === config.executionProviders ? "EXECUTION_PROVIDERS" : setting;
   const reasons = list.map((provider) => `${provider}: ${missing.get(provider)}`).join("; ");
   throw new ConfigError(
-    `${name} must name one that can be used here, received "${list.join(",")}" (${reasons})`,
+    `${name} must contain a provider that works here, received "${list.join(",")}" (${reasons})`,
   );
 }

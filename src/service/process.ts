@@ -11,7 +11,7 @@ import { type Service, type ServiceOptions, type ServiceParts, startService } fr
 
 const CRASH_WITHIN_MS = 5_000;
 
-/** Everything that runs in a process of any role. */
+/** Everything that runs in a process, whatever its role. */
 export type Program = Pick<Service, "port" | "lost" | "endWorkers" | "noteDriverFault" | "stop"> & {
   /** The start message. */
   readonly banner: string;
@@ -23,12 +23,12 @@ export interface ProcessParts extends ServiceParts {
 }
 
 /**
- * Runs the service as this process: reads the environment, starts the supervision tree, and stops it at
+ * Runs the service as this process: reads the environment, starts the supervision tree, and stops it on
  * SIGTERM or SIGINT. A failed start is reported on standard error, with exit code 1.
  */
 export function runService(parts: ProcessParts = {}): void {
   run(parts).catch((error: unknown) => {
-    // Messages of our own errors are sufficient; other errors are bugs and need a stack.
+    // Our own errors need only their message. Other errors are bugs, and need a stack trace.
     const isOurs = !(error instanceof TypeError || error instanceof RangeError);
     const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
     process.stderr.write(`dauys: cannot start: ${reason}\n`);
@@ -38,7 +38,7 @@ export function runService(parts: ProcessParts = {}): void {
 
 async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   const startedAtMs = performance.now();
-  // Audio, responses, secrets and the database must be readable by this user only.
+  // Only this user may read audio, responses, secrets and the database.
   process.umask(0o077);
   const config = readConfig(process.env);
   const log = createLog({ level: config.logLevel });
@@ -46,7 +46,7 @@ async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
   let isCrashing = false;
   process.on("uncaughtException", (error) => {
-    // Further errors during the crash are ignored.
+    // Further exceptions during the crash are ignored.
     if (isCrashing) return;
     isCrashing = true;
     log.fatal({ err: error }, "uncaught exception");
@@ -57,7 +57,7 @@ async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
     process.exitCode = exitCode;
-    // If a signal arrives during the start, let the start complete first.
+    // If a signal arrives during startup, let startup complete first.
     await (await starting).stop();
     log.info("stopped");
   };
@@ -73,7 +73,7 @@ async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   const service = await starting;
   started = service;
   void service.lost.then((error) => {
-    log.fatal({ err: error }, "the service cannot go on");
+    log.fatal({ err: error }, "the service cannot continue");
     return stop("lost", 1);
   });
   const startMs = Math.round(performance.now() - startedAtMs);
@@ -94,9 +94,9 @@ async function start(
 }
 
 /**
- * Ends the process with exit code 1, workers and front threads first: a thread that is inside the runtime, or
- * has connections open, when the process exits aborts it, which hides the reason and dumps core. If one does
- * not end in time, SIGKILL does it.
+ * Ends the process with exit code 1, but ends workers and front threads first. If a thread is inside the
+ * runtime or has open connections when the process exits, it aborts the process, which hides the reason and
+ * dumps core. If a thread does not end in time, SIGKILL ends the process.
  */
 async function endAfterCrash(service: Program | null): Promise<void> {
   const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));
@@ -122,7 +122,7 @@ ${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, ser
 const BETTER_WEIGHTS =
   "Understand people: npx dauys models add gigaam-multilingual && npx dauys models use gigaam-multilingual\n";
 
-/** Renders the first sentence of each model's limits, and what to do about it. */
+/** Renders the first sentence of each model's limits, and what to do about them. */
 function limits(notes: ReadonlyMap<string, string>): string {
   const lines = [...notes].map(([name, text]) => `${name}: ${/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text}`);
   const better = notes.has(SHIPPED_IDS.transcription) ? BETTER_WEIGHTS : "";

@@ -39,18 +39,18 @@ export interface PublicSideParts extends Base {
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
-  /** Transcribes files of jobs. */
+  /** Transcribes the files of jobs. */
   readonly transcribe: JobParts["transcribe"];
   readonly broken: readonly BrokenPackage[];
 }
 
 export interface PublicSide {
   readonly transport: Transport;
-  /** Null while the main thread is the front. */
+  /** Null if the main thread is the front. */
   readonly threads: ThreadedFront | null;
 }
 
-/** Creates API and console; they do not listen yet. */
+/** Creates the API and the console, without listening yet. */
 export async function openPublicSide(parts: PublicSideParts, owned: Owned): Promise<PublicSide> {
   const { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, engines, conversations } =
     parts;
@@ -107,7 +107,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   return { transport, threads };
 }
 
-/** Opens the long responses kept for retries. */
+/** Opens the storage of long responses that are kept for retries. */
 async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Promise<AnswerFiles> {
   const answers = await AnswerFiles.open({
     folder: join(config.dataDir, "answers"),
@@ -120,7 +120,7 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
   return answers;
 }
 
-/** Returns the decoders of live WebM, Ogg and Opus; null if none may run. They start when needed. */
+/** Returns the decoders of live WebM, Ogg and Opus, which start when needed; null if none may run. */
 function openLiveDecoders({ config, metrics, log }: Base, owned: Owned): LiveDecoders | null {
   if (config.liveDecoders === 0 || !config.serve.includes("live")) return null;
   const observer = metrics.observeLiveDecoders;
@@ -129,7 +129,7 @@ function openLiveDecoders({ config, metrics, log }: Base, owned: Owned): LiveDec
   return decoders;
 }
 
-/** Opens the store's and the playground's keys, and the record of ended ones. */
+/** Opens the keys of the store and the playground, and the record of keys that have ended. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
   const endings = new KeyEndings(store.sharedClock);
   const temporaryKeys = new TemporaryKeys({
@@ -193,13 +193,13 @@ function consoleRoutes(
   return [...consoleApi(deps), ...pageRoutes(), ...sampleRoutes(speaking)];
 }
 
-/** Returns as many as the process's descriptors allow, or fewer if the setting says so. */
+/** Returns how many connections the process's descriptors allow, or fewer if the setting says so. */
 function maxConnections(config: Config, log: Log): number {
   const limit = descriptorLimit();
   const wanted = config.maxConnections;
   if (limit === null) return wanted ?? DEFAULT_FRONT_LIMITS.maxConnections;
   const allowed = connectionsWithin(limit, openDescriptors() ?? 0);
   if (wanted === null || wanted <= allowed) return wanted ?? allowed;
-  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS exceeds the limit of open files");
+  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS exceeds the limit on open files");
   return allowed;
 }

@@ -25,31 +25,31 @@ import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
   readonly endings?: KeyEndings;
   readonly front: FrontKind;
-  /** Creates another kind of front. */
+  /** Creates the front; tests replace it. */
   readonly makeFront?: (handlers: FrontHandlers) => Front;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
   readonly metrics?: Metrics;
-  /** The concurrency limits of an organization; the default is those of the paid tier. */
+  /** Returns an organization's concurrency limits; by default those of the paid tier. */
   readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
-  /** The console's routes, for example. */
+  /** Additional routes, such as the console's. */
   readonly extraRoutes?: readonly Route[];
 }
 
 export interface Transport {
   readonly front: FrontFacts;
-  /** Returns the port in use. @throws if it is taken */
+  /** Starts to listen. Returns the port in use. @throws if the port is taken */
   listen(host: string, port: number): Promise<number>;
   /** Rejects new work (503), notifies live clients, and lets running work finish until the deadline. */
   drain(deadlineMs: number): Promise<void>;
-  /** Stops listening and cuts remaining connections. */
+  /** Stops listening, and cuts the remaining connections. */
   close(): Promise<void>;
 }
 
-/** The API, without probes and pages. */
+/** Only requests to the API are traced, not probes and pages. */
 const TRACED_PATHS = "/v1/";
 
-/** Time for which `close` waits for responses in flight. */
+/** Time that `close` waits for responses in flight. */
 const CLOSE_GRACE_MS = 500;
 
 /** @throws if `front` is `uws` and no binding loads */
@@ -107,7 +107,7 @@ async function serve(
   log.info({ method, path, ...outcome, isAborted: request.signal.aborted }, "request served");
 }
 
-/** Unknown paths and methods share one label, so clients cannot create new ones. */
+/** Unknown paths and methods share one label, so that clients cannot create new ones. */
 function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
   const { route, status, errorName, request } = exchange;
   const method = route === null ? "other" : request.method;
@@ -137,7 +137,7 @@ async function answer(exchange: Exchange, router: Router, tracer: Tracer): Promi
   return exchange.fail(error, { allow: methods.join(", ") });
 }
 
-/** Starts the request's span, in the client's trace if it sends one. */
+/** Starts the request's span, as part of the client's trace if it sends one. */
 function startSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tracer): Span {
   return tracer.begin(`${request.method} ${path}`, request.header("traceparent"), {
     "http.request.method": request.method,
@@ -146,7 +146,7 @@ function startSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tr
   });
 }
 
-/** Routes that answer requests for a live path without an upgrade. */
+/** Routes that answer requests for a live path that do not request an upgrade. */
 function upgradeHints(serve: readonly ServedPart[]): Route[] {
   return DIALECTS.map(({ path }) => ({
     method: "GET",
@@ -156,7 +156,7 @@ function upgradeHints(serve: readonly ServedPart[]): Route[] {
       if (!isServed(operation, serve)) {
         throw new ServiceError("NOT_FOUND", servedElsewhere(operation, serve));
       }
-      throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
+      throw new ServiceError("INVALID_REQUEST", "this endpoint is a WebSocket; send an upgrade request");
     },
   }));
 }

@@ -2,10 +2,10 @@ import type { Log } from "../../core/observe/log.js";
 import type { KeyEndings } from "../http/key-endings.js";
 import type { Store } from "../store/store.js";
 
-/** The same as the time for which look-ups of keys are cached. */
+/** Look-ups of keys are cached for the same time. */
 const ENDINGS_EVERY_MS = 30_000;
 
-/** Calls `act` every `everyMs`. @returns a function that ends it */
+/** Calls `act` every `everyMs`. @returns a function that stops the calls */
 export type Repeat = (act: () => void, everyMs: number) => () => void;
 
 export const repeatByTimer: Repeat = (act, everyMs) => {
@@ -15,8 +15,8 @@ export const repeatByTimer: Repeat = (act, everyMs) => {
 
 /**
  * Checks every half minute whether the keys of open live sockets, and the sessions behind playground keys,
- * were ended by a command or by another service on the same database. Those that end in this service are
- * known immediately.
+ * were revoked by a command, or by another service on the same database. This service knows immediately about
+ * those that it ends itself.
  *
  * @returns a function that stops the checks
  */
@@ -41,9 +41,9 @@ export function watchEndings(parts: {
   return repeat(() => {
     if (isLooking) return;
     isLooking = true;
-    // Without the database no key ends; the next check tries again.
+    // Without the database, no key ends. The next check tries again.
     look()
-      .catch((error: unknown) => log.warn({ err: error }, "check for ended keys failed"))
+      .catch((error: unknown) => log.warn({ err: error }, "check for revoked keys failed"))
       .finally(() => {
         isLooking = false;
       });

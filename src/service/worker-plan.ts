@@ -7,49 +7,52 @@ import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
 import type { Machine } from "./machine.js";
 
-/** Engines in the order of their priority, in which they also get workers. */
+/** Engines in order of priority, which is also the order in which they get workers. */
 export const ENGINE_KINDS = ["live", "synthesis", "transcription"] as const;
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 /** Requirements of an engine. */
 export interface WorkerDemand {
-  /** Memory of one worker. */
+  /** Memory that one worker takes. */
   readonly bytes: number;
   /** The operator's setting; null lets the plan decide. */
   readonly wanted: number | null;
-  /** Devices that run its graphs; null on the CPU. */
+  /** Number of devices that run the engine's graphs; null on the CPU. */
   readonly devices?: number | null;
   /** Threads inside an operator of one worker's graphs; 1 by default. */
   readonly threads?: number;
 }
 
-/** The resource that limited the number of workers. */
+/** The resource that limits the number of workers. */
 type PlanReason = "setting" | "devices" | "cores" | "quota" | "memory" | "sockets";
 
 interface PlannedWorkers {
   readonly count: number;
-  /** Threads inside an operator of each. */
+  /** Threads inside an operator, for each worker. */
   readonly threads: number;
   readonly reason: PlanReason;
 }
 
 export type WorkerPlan = Readonly<Record<EngineKind, PlannedWorkers>>;
 
-/** The other half is for sessions, unsent speech, the database and other programs. */
+/**
+ * Share of memory for workers. The other half is for sessions, unsent speech, the database and other
+ * programs.
+ */
 const MEMORY_SHARE = 0.5;
 /** Sixteen workers serve 2,560 live sessions, more than the thread with their sockets can. */
 const MOST_LIVE_WORKERS = 16;
-/** More threads inside an operator mostly wait for each other. */
+/** More threads inside an operator would mostly wait for each other. */
 const MOST_THREADS = 4;
 
 /**
- * Plans the workers of each engine: at least one, then one more each in turn while cores and memory last.
- * Each engine may have as many threads as there are cores, since idle threads leave their cores to the others, and
- * niceness (`takeNiceness`) sets the priority if all are busy. Under a CPU quota niceness has no effect, so
- * all engines together get as many as there are cores. An engine whose graphs run on devices gets one worker
- * per device.
+ * Plans the workers of each engine: at least one each, then one more in turn while cores and memory last.
+ * Each engine may have as many threads as there are cores, since idle threads leave their cores to the
+ * others, and niceness (`takeNiceness`) sets the priority if all are busy. Under a CPU quota, niceness has no
+ * effect, so all engines together get as many threads as there are cores. An engine whose graphs run on
+ * devices gets one worker per device.
  *
- * @param takenBytes memory of workers that are planned already
+ * @param takenBytes memory of workers that are already planned
  */
 export function planWorkers(
   machine: Pick<Machine, "cores" | "hasQuota" | "memoryBytes">,
@@ -67,7 +70,7 @@ export function planWorkers(
   for (const kind of ENGINE_KINDS) add(kind, demands[kind].wanted ?? demands[kind].devices ?? 1);
   const lacks = (kind: EngineKind): PlanReason | null => {
     if (demands[kind].wanted !== null) return "setting";
-    // A second worker on a device would load its graphs twice, and both would take turns.
+    // A second worker on a device would load its graphs twice, and the two would take turns.
     if ((demands[kind].devices ?? null) !== null) return "devices";
     if (busy(kind) >= machine.cores) return machine.hasQuota ? "quota" : "cores";
     if (kind === "live" && counts[kind] >= MOST_LIVE_WORKERS) return "sockets";
@@ -83,7 +86,7 @@ export function planWorkers(
       hasGrown = true;
     }
   }
-  // The loop has ended, so each engine lacks a resource.
+  // The loop has ended, so every engine lacks some resource.
   const planned = (kind: EngineKind) => {
     return { count: counts[kind], threads: threadsOf(kind), reason: lacks(kind)! };
   };
@@ -91,9 +94,9 @@ export function planWorkers(
 }
 
 /**
- * Returns the threads inside an operator of a live worker, unless the operator has set them: as others, but a model
- * that cannot stream gets the cores of its workers. One of its passes is most of a final's delay, and its
- * weights take more memory in a second worker.
+ * Returns the threads inside an operator of a live worker, unless the operator has set them. They are the
+ * same as for other workers, but a model that cannot stream gets the cores of its workers: one of its passes
+ * takes most of a final's delay, and its weights would take more memory in a second worker.
  */
 function threadsOfLive(
   config: Pick<Config, "ortThreads" | "liveThreads" | "liveWorkers">,
@@ -106,19 +109,19 @@ function threadsOfLive(
   return Math.max(config.ortThreads, Math.min(MOST_THREADS, share));
 }
 
-/** A thread with its heap, the runtime's working memory and batch buffers, as measured. */
+/** Measured memory of a thread: its heap, the runtime's working memory and batch buffers. */
 const WORKER_BYTES = 96 * 2 ** 20;
 
 /**
- * Estimates the memory of one worker: a base, and the model's graphs, which the runtime packs for every
- * worker. Graphs of a gigabyte and more are not packed; their workers share the pages of the file.
+ * Estimates the memory of one worker: a base, plus the model's graphs, which the runtime packs for every
+ * worker. Graphs of a gigabyte or more are not packed, and their workers share the pages of the file.
  */
 async function workerBytes(model: PackageFolder): Promise<number> {
   const sizes = await Promise.all(Object.keys(model.manifest.files).map((name) => graphBytes(model, name)));
   return sizes.reduce((sum, bytes) => sum + (bytes < SHARED_FROM_BYTES ? bytes : 0), WORKER_BYTES);
 }
 
-/** Returns the size of a graph with its side files; 0 for other files and for missing ones. */
+/** Returns the size of a graph including its side files; 0 for other files and for missing ones. */
 async function graphBytes(model: PackageFolder, name: string): Promise<number> {
   const file = model.manifest.files[name];
   if (file === undefined || !file.path.endsWith(".onnx")) return 0;
@@ -134,16 +137,16 @@ async function graphBytes(model: PackageFolder, name: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** The workers of every installed model, by its id; each model has only those of its task. */
+/** The workers of every installed model, by model ID. Each model has only workers for its task. */
 export interface PlannedModels {
   readonly byModel: ReadonlyMap<string, WorkerPlan>;
   readonly ofDefaults: WorkerPlan;
 }
 
 /**
- * Plans for the defaults together, and for each other model as if it replaced its default, in the memory that
- * the defaults leave, since it loads on demand.
- * @param deviceCount the devices that an engine's workers use; null on the CPU
+ * Plans for the default models together. Plans for each other model as if it replaced its default, within the
+ * memory that the defaults leave, since it loads on demand.
+ * @param deviceCount returns the number of devices that an engine's workers use; null on the CPU
  */
 export async function planModels(
   config: Pick<
@@ -158,7 +161,7 @@ export async function planModels(
   const [recognizer, ...recognizersByName] = recognizers;
   const [synthesizer, ...synthesizersByName] = synthesizers;
   if (recognizer === undefined || synthesizer === undefined) throw new RangeError("each task needs a model");
-  // A part that is served elsewhere leaves its cores and memory to the others.
+  // A part that is served elsewhere leaves its cores and memory to the other parts.
   const wantedOf = (kind: EngineKind, wanted: number | null) => (config.serve.includes(kind) ? wanted : 0);
   const demand = (kind: EngineKind, bytes: number, wanted: number | null): WorkerDemand => ({
     bytes,
@@ -171,7 +174,7 @@ export async function planModels(
     speaking: PackageFolder<ModelManifest>,
   ): Promise<Readonly<Record<EngineKind, WorkerDemand>>> => {
     const { role = "all", liveLanes = 1, liveWorkers } = config;
-    // A gateway's workers are in other processes.
+    // The workers of a gateway are in other processes.
     if (role === "gateway") {
       return {
         live: { bytes: 0, wanted: wantedOf("live", liveLanes) },
@@ -206,7 +209,7 @@ export async function planModels(
   return { byModel, ofDefaults };
 }
 
-/** Describes a plan as `1 live of 2 threads (cores), 2 synthesis (cores), 1 transcription (setting)`. */
+/** Describes a plan like `1 live of 2 threads (cores), 2 synthesis (cores), 1 transcription (setting)`. */
 export function describePlan(plan: WorkerPlan): string {
   const served = ENGINE_KINDS.filter((kind) => plan[kind].count > 0);
   const sizeOf = (threads: number) => (threads > 1 ? ` of ${threads} threads` : "");

@@ -11,7 +11,7 @@ import type { Rule } from "./setting.js";
 const MEGABYTE = 2 ** 20;
 const HIGHEST_DEVICE = 63;
 
-/** @param times converts the unit of the variable to that of the value */
+/** @param times factor from the unit of the variable to that of the value */
 export function wholeNumber(lowest: number, highest: number, times = 1): Rule<number> {
   const digits = z.string().regex(/^\d{1,9}$/);
   const schema = digits.transform(Number).pipe(z.number().min(lowest).max(highest));
@@ -21,7 +21,7 @@ export function wholeNumber(lowest: number, highest: number, times = 1): Rule<nu
   };
 }
 
-/** Also accepts `auto`, which is null: the service determines the value. */
+/** Also accepts `auto`, which becomes null: the service then determines the value. */
 export function orAuto<T>({ rule, schema }: Rule<T>): Rule<T | null> {
   const auto = z.literal("auto").transform(() => null);
   return {
@@ -64,13 +64,13 @@ export const HOST_NAME: Rule<string> = {
     .refine((value) => isIP(value) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)),
 };
 
-/** An absolute path; relative ones start at the working directory. */
+/** A folder, as an absolute path. Relative paths start at the working directory. */
 export const FOLDER: Rule<string> = {
   rule: "a path",
   schema: z.string().transform((value) => resolve(value)),
 };
 
-/** A token of bus subjects and metric labels. */
+/** A name that fits into bus subjects and metric labels. */
 export const SHORT_NAME: Rule<string> = {
   rule: "1 to 40 lower-case letters, digits and dashes",
   schema: z.string().regex(/^[a-z0-9-]{1,40}$/),
@@ -100,7 +100,7 @@ export const POSTGRES_URL: Rule<string> = {
   isSecret: true,
 };
 
-/** A URL without query, to which paths are appended. */
+/** A URL without a query, to which paths are appended. */
 export const HTTP_URL: Rule<string> = {
   rule: "an address like http://host:4318",
   schema: z
@@ -122,7 +122,7 @@ export const PEPPER: Rule<string> = {
   isSecret: true,
 };
 
-/** Credits per character or second of audio: "2/5" is 2 credits for 5 characters. */
+/** Credits per character, or per second of audio: "2/5" means 2 credits for 5 characters. */
 export const TARIFF: Rule<Tariff> = {
   rule: "a fraction of whole numbers such as 5/2, up to 999999 each",
   schema: z
@@ -136,7 +136,7 @@ export const TARIFF: Rule<Tariff> = {
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
-/** Money for credits: "1/25000 USD" is one dollar for 25,000 credits. */
+/** Money for credits: "1/25000 USD" means one dollar for 25,000 credits. */
 export const CREDIT_PRICE: Rule<CreditPrice> = {
   rule: "a fraction of whole numbers and a currency such as 1/25000 USD, up to 999999 each",
   schema: z
@@ -149,7 +149,7 @@ export const CREDIT_PRICE: Rule<CreditPrice> = {
     }),
 };
 
-/** An e-mail or https address of the operator. */
+/** The operator's e-mail address or https URL. */
 export const CONTACT: Rule<string> = {
   rule: "an e-mail address or an https:// address",
   schema: z
@@ -180,7 +180,7 @@ function isEmail(value: string): boolean {
   return name !== "" && host.includes(".") && more.length === 0 && !/[\s<>"]/.test(value);
 }
 
-/** CIDR notation. */
+/** Networks in CIDR notation. */
 export const NETWORKS: Rule<readonly string[]> = {
   rule: "a comma-separated list of networks such as 10.0.0.0/8",
   schema: z
@@ -221,7 +221,7 @@ export const DEVICE_LIST: Rule<readonly number[]> = {
   ),
 };
 
-/** @param hintFor completes the error about an unknown entry */
+/** @param hintFor returns the end of the error message for an unknown entry */
 function uniqueEntries(
   isKnown: (entry: string) => boolean,
   hintFor: (entry: string) => string | undefined = () => undefined,
@@ -232,7 +232,8 @@ function uniqueEntries(
     .superRefine((entries, context) => {
       const wrong = entries.find((entry, index) => !isKnown(entry) || entries.indexOf(entry) < index);
       if (wrong === undefined) return;
-      const hint = wrong === "" ? "an entry is empty" : isKnown(wrong) ? "it is named twice" : hintFor(wrong);
+      const hint =
+        wrong === "" ? "an entry is empty" : isKnown(wrong) ? "it is listed twice" : hintFor(wrong);
       context.addIssue({ code: "custom", input: wrong, params: { hint } });
     });
 }

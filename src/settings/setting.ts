@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { ConfigError } from "./config-error.js";
 
-/** Checks and converts a setting's text. */
+/** Checks and converts the text of a setting. */
 export interface Rule<T> {
-  /** Completes "NAME must be …". */
+  /** Completes the message "NAME must be …". */
   readonly rule: string;
   readonly schema: z.ZodType<T, string>;
-  /** The text may contain a password or key, so messages give its length instead. */
+  /** True if the text may contain a password or key; messages then show only its length. */
   readonly isSecret?: boolean;
 }
 
 /** One environment variable. */
 export interface Setting<T> extends Rule<T> {
   readonly name: string;
-  /** The default, as documents show it. */
+  /** The default, as the documentation shows it. */
   readonly otherwise: string;
-  /** Description in the documents. */
+  /** Description for the documentation. */
   readonly means: string;
-  /** The value of an unset variable. */
+  /** Value if the variable is not set. */
   readonly absent: T;
 }
 
@@ -26,12 +26,14 @@ interface Described {
   readonly means: string;
 }
 
-/** Defines a setting whose default is a text under the same rule. */
+/** Defines a setting whose default is a text that follows the same rule. */
 export function setting<T>(name: string, rule: Rule<T>, described: Described): Setting<T> {
   return { name, ...rule, ...described, absent: rule.schema.parse(described.otherwise) };
 }
 
-/** Defines a setting whose default no text can express: nothing, or what the service determines itself. */
+/**
+ * Defines a setting whose default cannot be written as text: nothing, or what the service determines itself.
+ */
 export function optional<T, A>(
   name: string,
   rule: Rule<T>,
@@ -43,21 +45,21 @@ export function optional<T, A>(
 /**
  * Reads one setting. An empty variable counts as unset.
  *
- * @throws {ConfigError} naming the variable, the rule, and the value or the length of a secret
+ * @throws {ConfigError} with the variable, the rule, and the value (or the length of a secret)
  */
 function read<T>({ name, rule, schema, isSecret = false, absent }: Setting<T>, text: string | undefined): T {
   const value = text?.trim() ?? "";
   if (value === "") return absent;
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
-  // For a list, only the entry that breaks the rule.
+  // For a list, show only the entry that breaks the rule.
   const [issue] = result.error.issues;
   const shown = isSecret ? `${value.length} characters` : `"${issue?.input ?? value}"`;
   const hint = issue?.code === "custom" ? issue.params?.["hint"] : undefined;
   throw new ConfigError(`${name} must be ${rule}, received ${shown}${hint === undefined ? "" : `: ${hint}`}`);
 }
 
-/** Settings in groups. `Values` is the same tree of values. */
+/** Settings in groups. `Values` is the corresponding tree of values. */
 export interface SettingTree {
   readonly [member: string]: Setting<unknown> | SettingTree;
 }
@@ -81,7 +83,7 @@ export function readTree<Tree extends SettingTree>(
   return Object.freeze(Object.fromEntries(members)) as Values<Tree>;
 }
 
-/** Flattens a tree of settings, keeping its order. */
+/** Flattens a tree of settings in order. */
 export function settingsOf(tree: SettingTree): readonly Setting<unknown>[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsOf(node)));
 }

@@ -58,7 +58,7 @@ const TREE = {
     otherwise: DEFAULT_DATA_DIR,
     means: "folder for all state: private PostgreSQL, development key, spooled audio, kept responses",
   }),
-  /** Null: a private PostgreSQL in `dataDir`. */
+  /** Null for a private PostgreSQL in `dataDir`. */
   databaseUrl: orNone("DATABASE_URL", POSTGRES_URL, "your PostgreSQL instead of the private one"),
   devApiKey: orNone(
     "DEV_API_KEY",
@@ -88,7 +88,7 @@ const TREE = {
   jobStorageBytes: setting("JOBS_STORAGE_MB", megabytes(1, 100_000_000), {
     otherwise: "10240",
     means:
-      "space in the database for the audio of waiting jobs, over all services; an organization may use half of it",
+      "space in the database for the audio of waiting jobs, shared by all services; an organization may use half of it",
   }),
   jobsPerOrganization: setting("JOBS_PER_ORG", PER_ORGANIZATION, {
     otherwise: "20000",
@@ -107,10 +107,10 @@ const TREE = {
   speechMemoryBytes: setting("SPEECH_MEMORY_MB", megabytes(1, 1_000_000), {
     otherwise: "1024",
     means:
-      "memory for synthesized, unsent speech of all responses; an organization may use half of it (429), and " +
-      "requests that do not fit are 503, without a charge",
+      "memory for synthesized, unsent speech of all responses. An organization may use half of it (429); " +
+      "requests that do not fit get 503, without a charge",
   }),
-  /** Null: a pepper created once in `dataDir`. */
+  /** Null for a pepper that is created once in `dataDir`. */
   keyPepper: optional("KEY_PEPPER", PEPPER, {
     absent: null,
     otherwise: "created once",
@@ -129,19 +129,19 @@ const TREE = {
     means:
       "threads that hold the connections; more than 1 needs Linux and `FRONT=uws`, and pays off beyond about 2,000 live sockets",
   }),
-  /** Null: as many as the process's file descriptors allow. */
+  /** Null for as many as the process's file descriptors allow. */
   maxConnections: optional("MAX_CONNECTIONS", wholeNumber(1, 10_000_000), {
     absent: null,
     otherwise: "by `ulimit -n`",
     means: "open connections, WebSockets included; more are rejected",
   }),
-  /** Null: the shipped packages, and those in `dataDir`. */
+  /** Null for the shipped packages and those in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
     absent: null,
     otherwise: "`models` next to `package.json`, and in `DATA_DIR`",
     means: "folder of model packages, where `dauys models add` puts them",
   }),
-  /** Null: by cores and memory. */
+  /** Null to decide by cores and memory. */
   liveWorkers: setting("LIVE_WORKERS", orAuto(THREADS), {
     otherwise: "auto",
     means: "worker threads for live transcription; `auto` by [cores and memory](sizing.md#workers)",
@@ -164,7 +164,7 @@ const TREE = {
     otherwise: "1",
     means: "threads inside one operator of one graph",
   }),
-  /** Null: by the model and the cores. */
+  /** Null to decide by the model and the cores. */
   liveThreads: setting("LIVE_THREADS", orAuto(THREADS), {
     otherwise: "auto",
     means:
@@ -177,14 +177,14 @@ const TREE = {
       "providers to run the models, in the order they are tried: `cuda`, `webgpu`, `coreml`, `dml`, `cpu`. Without `cpu` " +
       "in the list the service does not start if none of the others works ([GPUs](gpus.md))",
   }),
-  /** Null, for each engine: `executionProviders`. */
+  /** Null to use `executionProviders` for this engine. */
   liveExecutionProviders: providersOf("LIVE_EXECUTION_PROVIDERS", "live transcription"),
   fileExecutionProviders: providersOf("FILE_EXECUTION_PROVIDERS", "transcription of files"),
   synthesisExecutionProviders: providersOf("SYNTHESIS_EXECUTION_PROVIDERS", "synthesis"),
   deviceIds: setting("DEVICE_ID", DEVICE_LIST, {
     otherwise: "0",
     means:
-      "number of the device for `cuda` and `dml`; several, such as `0,1`, are distributed over each engine's workers",
+      "device number for `cuda` and `dml`; several, such as `0,1`, are distributed over each engine's workers",
   }),
   modelPreload: setting("MODEL_PRELOAD", FLAG, {
     otherwise: "true",
@@ -193,7 +193,7 @@ const TREE = {
   }),
   modelIdleMs: setting("MODEL_IDLE_S", seconds(0, 1_000_000), {
     otherwise: "900",
-    means: "seconds without work after which an engine releases its models' memory; 0 never",
+    means: "seconds without work after which an engine releases its models' memory; 0 for never",
   }),
   drainMs: setting("DRAIN_S", seconds(0, 3_600), {
     otherwise: "30",
@@ -218,14 +218,14 @@ const TREE = {
   smtpUrl: orNone(
     "SMTP_URL",
     SMTP_URL,
-    "mail server for invitations, password reset links and warnings of a low balance: `smtp://user:password@host:587` (STARTTLS) " +
-      "or `smtps://…:465`; without it they are links that users pass on. Needs `MAIL_FROM` and `PUBLIC_URL`",
+    "mail server for invitations, password reset links and low-balance warnings: `smtp://user:password@host:587` (STARTTLS) " +
+      "or `smtps://…:465`; without it, users pass on the links themselves. Needs `MAIL_FROM` and `PUBLIC_URL`",
   ),
   mailFrom: orNone("MAIL_FROM", MAIL_FROM, "sender of mail: `Dauys <no-reply@example.org>`"),
   publicUrl: orNone("PUBLIC_URL", HTTP_URL, "address at which users reach the console, for links in mail"),
   lowBalanceCredits: setting("LOW_BALANCE_CREDITS", wholeNumber(0, 1_000_000_000_000), {
     otherwise: "2500",
-    means: "owners get mail once when their organization's balance falls below this; 0 never",
+    means: "owners get one mail when their organization's balance falls below this; 0 for never",
   }),
   concurrency: {
     paid: {
@@ -270,7 +270,7 @@ const TREE = {
     otherwise: "main",
     means: "where the process runs: a gateway prefers engines of its zone",
   }),
-  /** Per gateway and model. */
+  /** Number per gateway and model. */
   liveLanes: setting("LIVE_LANES", wholeNumber(1, 24), {
     otherwise: "4",
     means:
@@ -283,8 +283,8 @@ const TREE = {
   liveDecoders: setting("LIVE_DECODERS", wholeNumber(0, 10_000), {
     otherwise: "40",
     means:
-      "live sessions that may send WebM, Ogg or Opus at the same time, each with a decoder process of 70 MB, two thirds of them shared; an " +
-      "organization may use half of them (429), beyond all of them 1013; 0 rejects such audio",
+      "live sessions that may send WebM, Ogg or Opus at the same time, each with a decoder process of 70 MB, two thirds of which is shared; an " +
+      "organization may use half of them (429); when all are in use, sessions close with 1013; 0 rejects such audio",
   }),
   laneWindowBytes: setting("LANE_WINDOW_KB", kilobytes(128, 32_768), {
     otherwise: "1024",
@@ -304,15 +304,15 @@ const TREE = {
     absent: [],
     otherwise: "none",
     means:
-      "networks of your proxies, in CIDR notation: sign-in attempts are counted by their `X-Forwarded-For`; " +
-      "without it by the connection's address",
+      "networks of your proxies, in CIDR notation: sign-in attempts are counted by the address in their `X-Forwarded-For`, " +
+      "otherwise by the connection's address",
   }),
 } as const;
 
 /** The service's settings, read once at startup. */
 export type Config = Values<typeof TREE>;
 
-/** All settings in the order of the documents. */
+/** All settings, in the order of the documentation. */
 export const SETTINGS: readonly Setting<unknown>[] = settingsOf(TREE);
 
 /**
@@ -332,7 +332,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config;
 }
 
-/** Mail needs a sender, and an address for its links: the `Host` of a request may be an attacker's. */
+/** Mail needs a sender and a base address for its links: an attacker could forge the `Host` of a request. */
 function requireSender({ smtpUrl, mailFrom, publicUrl }: Config): void {
   if (smtpUrl === null) return;
   const missing = mailFrom === null ? TREE.mailFrom.name : publicUrl === null ? TREE.publicUrl.name : null;
@@ -340,14 +340,14 @@ function requireSender({ smtpUrl, mailFrom, publicUrl }: Config): void {
     throw new ConfigError(`${missing} must be set with ${TREE.smtpUrl.name}, received none`);
 }
 
-/** Gateways and engines need a bus; a process that does everything does not. */
+/** Gateways and engines need a bus. A process that does everything does not. */
 function requireBus({ role, busServers, busTls, keyPepper }: Config): void {
   const name = TREE.busServers.name;
   if (role === "all" && busServers !== null)
     throw new ConfigError(`${TREE.role.name} must be gateway or engine with ${name}, received "all"`);
   if (role !== "all" && busServers === null)
     throw new ConfigError(`${name} must be set with ${TREE.role.name}=${role}, received none`);
-  // Gateways are replaceable, each with its own data folder, so a pepper created there would not be shared.
+  // Gateways are replaceable and have separate data folders, so a pepper created there would not be shared.
   if (role === "gateway" && keyPepper === null)
     throw new ConfigError(`${TREE.keyPepper.name} must be set with ${name}, received none`);
   if ((busTls.certFile === null) !== (busTls.keyFile === null)) {

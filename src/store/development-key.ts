@@ -6,7 +6,7 @@ import { isWellFormedKey, newRawKey, sharedRawKey } from "./accounts/key-secret.
 import type { Organizations } from "./accounts/organizations.js";
 import { rememberedSecret, writeSecret } from "./postgres/secret-files.js";
 
-/** The file in the data folder with the raw development key. */
+/** File in the data folder that contains the raw development key. */
 export const DEVELOPMENT_KEY_FILE = "dev-key";
 
 const ORGANIZATION = "org_development";
@@ -36,7 +36,7 @@ export async function ensureDevelopmentKey(
   const candidate = (nth: number) => (keyPepper === null ? newRawKey() : sharedRawKey(keyPepper, nth));
   const remembered = await rememberedSecret(path, () => candidate(0));
   if (await isUsable(remembered)) return remembered;
-  // The remembered key was revoked, or the file holds something else: it is replaced by the next usable key.
+  // The remembered key was revoked, or the file contains something else, so the next usable key replaces it.
   for (let nth = 0; ; nth++) {
     const rawKey = candidate(nth);
     if (!(await isUsable(rawKey))) continue;

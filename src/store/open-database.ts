@@ -11,7 +11,9 @@ const JOIN_POLL_MS = 200;
 
 export interface Database {
   readonly target: PostgresConnection | string;
-  /** Settles with the reason when the private server, if it is ours, is given up after too many crashes. */
+  /**
+   * Settles with the reason if the private server, where there is one, is given up after too many crashes.
+   */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }
@@ -19,10 +21,10 @@ export interface Database {
 const NEVER = new Promise<never>(() => {});
 
 /**
- * Locates the configured database, or starts a private one in the data folder. A command joins the private
- * server of a running service.
+ * Connects to the configured database, or starts a private one in the data folder. A command joins the
+ * private server of a running service.
  *
- * @throws {FolderInUse} when another service uses the data folder
+ * @throws {FolderInUse} if another service uses the data folder
  */
 export async function openDatabase(
   { databaseUrl, dataDir }: Pick<Config, "databaseUrl" | "dataDir">,
@@ -31,7 +33,7 @@ export async function openDatabase(
 ): Promise<Database> {
   if (databaseUrl !== null) {
     if (purpose === "command") return borrowed(databaseUrl);
-    // Services may share a database; the data folder, with its journal and spooled audio, belongs to one.
+    // Services may share a database, but the data folder, with its journal and spooled audio, belongs to one.
     const lock = await lockFolder(dataDir, purpose);
     return { ...borrowed(databaseUrl), release: () => lock.release() };
   }

@@ -48,25 +48,25 @@ import { succeedsWithin } from "./postgres/within.js";
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
 export interface StoreOptions {
-  /** A service owns the data folder; a command joins the running service, or owns the folder briefly. */
+  /** A service owns the data folder. A command joins the running service, or owns the folder briefly. */
   readonly purpose?: LockPurpose;
   readonly clock?: Clock;
 }
 
-/** In the data folder: the id of the service that runs there, or ran last. */
+/** File in the data folder with the ID of the service that runs there, or ran last. */
 const SERVICE_ID_FILE = "service-id";
-/** In the data folder: recent deliveries and accepted audio of that service. */
+/** File in the data folder with that service's recent deliveries and accepted audio. */
 const JOURNAL_FILE = "usage-journal";
 const REACHABLE_WITHIN_MS = 15_000;
 const CLOSE_WITHIN_S = 3;
-/** Orchestrators poll; a database that takes longer cannot serve clients. */
+/** Orchestrators poll. A database that takes longer than this cannot serve clients. */
 const ANSWERS_WITHIN_MS = 2_000;
 
 /**
  * Connects to the configured database, or to a private one that it starts, and migrates the schema.
  *
- * @throws {FolderInUse} when another service uses the data folder
- * @throws {Error} when there is no database, or its keys were made with another pepper
+ * @throws {FolderInUse} if another service uses the data folder
+ * @throws {Error} if there is no database, or its keys were created with another pepper
  */
 export async function openStore(config: StoreConfig, log: Log, options: StoreOptions = {}): Promise<Store> {
   requirePatchedDriver();
@@ -101,7 +101,7 @@ interface StoreParts {
   readonly queueSchema: string;
 }
 
-/** Gives access to everything that is persisted. */
+/** Gives access to everything that is stored. */
 export class Store {
   readonly organizations: Organizations;
   readonly apiKeys: ApiKeys;
@@ -119,7 +119,7 @@ export class Store {
   readonly tokenUses: TokenUses;
   /** The database's clock. */
   readonly sharedClock: SharedClock;
-  /** Settles with the reason when the private database is given up after too many crashes. */
+  /** Settles with the reason if the private database is given up after too many crashes. */
   readonly lost: Promise<Error>;
   readonly #parts: StoreParts;
   readonly #attempts: PostgresAttempts;
@@ -165,7 +165,7 @@ export class Store {
     this.#idempotencyKeys = new IdempotencyKeys(sql);
   }
 
-  /** Derives a secret for one purpose, the same on all services with this pepper. */
+  /** Derives a secret for one purpose. It is the same on all services with this pepper. */
   secretFor(purpose: string): Uint8Array {
     return deriveSecret(this.#parts.pepper, purpose);
   }
@@ -186,7 +186,7 @@ export class Store {
       newServiceId(),
     );
     this.#meter = meter;
-    // Two services never share a data folder, so the one that wrote this file has ended.
+    // Two services never share a data folder, so the service that wrote this file has ended.
     const path = join(config.dataDir, SERVICE_ID_FILE);
     await meter.start(await readIfPresent(path), left);
     await writeSecret(path, meter.serviceId);
@@ -199,37 +199,39 @@ export class Store {
     return this.#idempotency;
   }
 
-  /** Opens jobs for the service whose meter was started. @param onQueued called for each job it queues */
+  /**
+   * Opens jobs for the service whose meter was started. @param onQueued called for each job that it queues
+   */
   openJobs(serviceId: string, limits: JobLimits, onQueued: () => void): StoredJobs {
     const { sql, log, queueSchema } = this.#parts;
     const derive = (purpose: string) => this.secretFor(purpose);
     return openJobs({ sql, queueSchema, serviceId, limits, derive, log, onQueued });
   }
 
-  /** Lists organizations of kept answers that are on disk, by the ids of the requests that produced them. */
+  /** Lists the organizations with responses on disk, by the ID of the request that produced each response. */
   ownersOfLongAnswers(): Promise<ReadonlyMap<string, string>> {
     return this.#idempotencyKeys.ownersOfLongAnswers();
   }
 
-  /** Resolves to whether the database answers now. */
+  /** Returns whether the database answers now. */
   isReachable(): Promise<boolean> {
     return succeedsWithin(ANSWERS_WITHIN_MS, untilReachable(this.#parts.sql, 0));
   }
 
-  /** Resolves to whether the database accepts writes; without a meter, as `isReachable`. */
+  /** Returns whether the database accepts writes; without a meter, the same as `isReachable`. */
   canServe(): Promise<boolean> {
     return this.#meter?.canWrite(ANSWERS_WITHIN_MS) ?? this.isReachable();
   }
 
   /**
-   * Ensures a key to try the service with, and returns it: `DEV_API_KEY`, or the one in `dataDir/dev-key`.
-   * Services with the same `KEY_PEPPER` on one database derive the same key.
+   * Ensures that there is a key for trying the service, and returns it: `DEV_API_KEY`, or the one in
+   * `dataDir/dev-key`. Services that share `KEY_PEPPER` and a database derive the same key.
    */
   developmentKey(): Promise<string> {
     return ensureDevelopmentKey(this.#parts.config, this);
   }
 
-  /** Ends connections and the private server. May be called twice. */
+  /** Closes connections and stops the private server. May be called twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -248,13 +250,13 @@ export class Store {
     await this.#attempts.removeExpired();
     const forgotten = (await this.#idempotency?.endForgotten()) ?? 0;
     if (forgotten > 0)
-      this.#parts.log.error({ forgotten }, "the database has forgotten how requests under keys ended");
+      this.#parts.log.error({ forgotten }, "the database has lost the ends of some idempotent requests");
   }
 }
 
 /**
- * Reads or creates the data folder's pepper; never creates one for a database that has keys, since they would
- * stop matching.
+ * Reads or creates the data folder's pepper. Never creates one for a database that already has keys, since
+ * they would no longer match.
  */
 async function rememberedPepper(sql: Sql, dataDir: string): Promise<string> {
   const path = join(dataDir, "key-pepper");
@@ -265,7 +267,7 @@ async function rememberedPepper(sql: Sql, dataDir: string): Promise<string> {
   return await rememberedSecret(path, () => randomBytes(32).toString("hex"));
 }
 
-/** Refuses a pepper other than the database's: every key would be unknown. */
+/** Rejects a pepper other than the database's, because every key would be unknown. */
 async function checkPepper(sql: Sql, pepper: string): Promise<void> {
   const proof = createHmac("sha256", pepper).update("dauys key pepper").digest("hex");
   await sql`insert into settings (name, value) values ('key_pepper_proof', ${proof}) on conflict (name) do nothing`;
@@ -275,7 +277,7 @@ async function checkPepper(sql: Sql, pepper: string): Promise<void> {
 
 function wrongPepper(): Error {
   return new Error(
-    "cannot use this database: its keys were made with another pepper; set KEY_PEPPER to that of the other services, " +
+    "cannot use this database: its keys were created with another pepper; set KEY_PEPPER to that of the other services, " +
       "or restore the file key-pepper in the data folder from when the database was created",
   );
 }

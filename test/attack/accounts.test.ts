@@ -10,7 +10,7 @@ import { LiveSocketClient } from "./support/live-socket.js";
 const FRONTS = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 const PROXY = "127.0.9.9";
 const TRIES_OF_ADDRESS = 100;
-/** Attacks inside the service do not depend on the front, so models load once. */
+/** These attacks do not depend on the front, so one front is enough and models load once. */
 const SETTINGS = { TRUSTED_PROXIES: "127.0.9.0/24", FREE_LIVE_PER_ORG: "20" };
 
 for (const front of FRONTS) {
@@ -26,7 +26,7 @@ for (const front of FRONTS) {
     });
 
     const client = (address?: string) => new ConsoleClient(service.port, address);
-    /** A new user with an unused address. */
+    /** Signs up a new user with an unused address. */
     const person = async (more?: object) => {
       people++;
       const who = client(`127.0.3.${people}`);
@@ -51,7 +51,7 @@ for (const front of FRONTS) {
       return last;
     };
 
-    // Issue 12: a quadratic pattern, run before any limit, blocked the service for 11 to 18 s.
+    // A quadratic pattern, applied before any limit, once blocked the service for 11 to 18 s.
     test("an overlong address is rejected before it is parsed", async () => {
       const email = `a@${".".repeat(65_000)}@`;
       for (const path of ["/sign-in", "/sign-up"]) {
@@ -80,7 +80,7 @@ for (const front of FRONTS) {
       }
     });
 
-    // Issue 12: behind a proxy all clients shared one address.
+    // Behind a proxy, all clients once shared one address.
     test("behind a trusted proxy no client can use up another's attempts", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
@@ -132,7 +132,7 @@ for (const front of FRONTS) {
       assert.ok(!service.output().includes('"level":50'), "nothing of it was an error of ours");
     });
 
-    // Issue 12: open invitations outlived the removal of their owner.
+    // Open invitations once outlived the removal of their owner.
     test("invitations become invalid when their owner is removed, is demoted or leaves", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.deepEqual([ofSecond.status, ofFirst.status].includes(200), true);
     });
 
-    // Issue 12: ended keys opened live sockets for five more minutes, and open ones continued.
+    // Revoked keys once opened live sockets for five more minutes, and open sockets continued.
     for (const path of ["/v1/stream", "/v1/listen"]) {
       test(`a revoked key immediately ends its sessions on ${path}, with their audio charged`, async () => {
         const { who, at } = await person();
@@ -186,7 +186,7 @@ for (const front of FRONTS) {
           return data.find((row: { key_id: string }) => row.key_id === made.id)?.credits;
         };
         socket.sendSilence(2);
-        // Audio is charged once it is decoded; the worker starts with the first sessions.
+        // Audio is charged once it is decoded. The worker starts with the first sessions.
         const later = await open("/v1/stream", other.key);
         later.sendSilence(1);
         await later.message("ready");
@@ -249,7 +249,7 @@ for (const front of FRONTS) {
       own.close();
     });
 
-    test("a leaver's keys and their sessions end only if the owner chooses so", async () => {
+    test("when a member leaves, their keys and sessions end only if the owner chooses so", async () => {
       const owner = await person();
       for (const revokes of [false, true]) {
         const member = await person({ invitation: await invitation(owner, "member") });

@@ -1,5 +1,4 @@
-// Checks clients and the ledger during the worst failures of the database (issue 12, "From the attack", 3 and
-// 14).
+// Checks clients and the ledger during the worst failures of the database.
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -48,7 +47,7 @@ test("database connections cut under load cause no wrong charge and no crash", a
   let endedCount = 0;
   for (let burst = 0; burst < BURSTS; burst++) {
     const before = clients.answeredCount;
-    // Several together: later ones hit connections that are just being opened.
+    // Cut them several times, because later cuts hit connections that are just being opened.
     for (let blow = 0; blow < 5; blow++) {
       const ended = await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
@@ -74,7 +73,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
   const clients = new PayingClients(service);
   clients.start();
   await eventually("answers", () => clients.answeredCount > 5);
-  // Speech that begins before the database hangs; its last words arrive while it hangs.
+  // Speech that starts before the database hangs. Its last words arrive while the database hangs.
   const session = runLive({
     url: service.url,
     key: service.key,
@@ -93,7 +92,7 @@ test("with a hanging database, requests get responses, live sessions continue, a
       probes.map(({ status }) => status),
       [503, 200],
     );
-    // The session holds credits for longer than that.
+    // The session holds credits for longer than the hang.
     await momentOfFault(Math.max(0, until - performance.now()));
   } finally {
     resume();
@@ -133,7 +132,7 @@ test("two services on one database charge their work once while its connections 
     DATABASE_URL: `postgres://${user}:${password}@${host}:${port}/${database}`,
     KEY_PEPPER: "a pepper that both of them know",
   };
-  // Both at the same time: they migrate the schema one after another.
+  // Start both at the same time: they migrate the schema one after the other.
   const services = await Promise.all(
     dataDirs.map((folder) => startServiceProcess({ ...shared, DATA_DIR: folder })),
   );

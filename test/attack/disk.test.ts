@@ -1,5 +1,4 @@
-// A disk that uploads share with the database, and that is full or read-only (issue 12, "From the attack", 11
-// and 14).
+// A full or read-only disk that uploads share with the database.
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -82,7 +81,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     assert.equal((await stat(join(disk.path, "spool"))).mode & 0o777, 0o700);
   });
 
-  test("audio beyond the budget is rejected, announced or not, and leaves nothing behind", async () => {
+  test("audio beyond the budget is rejected, whether its length is announced or not, and leaves no files", async () => {
     await assertFull(post("/v1/transcribe", new Uint8Array((SPOOL_MB + 1) * MB)));
     let sentBytes = 0;
     const endless = new ReadableStream<Uint8Array>({
@@ -139,7 +138,8 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     await assertFull(upload());
     process.kill(pid, "SIGKILL");
     const failures = () => service.output().split("private database ended, restarting").length - 2;
-    // As many as would be its end on a disk that can be written; the first time told is the end itself.
+    // Six failed restarts would give up the database on a writable disk. The first line logged is the kill
+    // itself.
     await eventually("six failed restarts", () => service.child.exitCode !== null || failures() >= 6);
     assert.equal(service.child.exitCode, null, "the service goes on");
     assert.deepEqual(

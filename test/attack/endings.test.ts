@@ -13,15 +13,15 @@ import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 import { ConsoleClient } from "./support/console-client.js";
 
-/** An ending on one service reaches the others within half a minute, as README says. */
+/** An ending on one service reaches the others within half a minute, as the documentation says. */
 const SWEEP_MS = 30_000;
 const PASSWORD = "correct horse battery";
 const PATHS = ["/v1/stream", "/v1/listen", "/v2/listen", "/v1/realtime", "/v1/speak"];
 
 let server: EmbeddedPostgres;
-/** Where keys end. */
+/** The service on which keys end. */
 let one: Service;
-/** The service that holds their sockets. */
+/** The service that holds the sockets of those keys. */
 let other: Service;
 let sweepOther: () => void = () => assert.fail("the sweep was set up");
 let personCount = 0;
@@ -38,7 +38,7 @@ after(async () => {
   await server.stop();
 });
 
-/** A service on the shared database; the test triggers its sweep. */
+/** Starts a service on the shared database. The test triggers its sweep. */
 async function start(onSweep: (act: () => void) => void): Promise<Service> {
   const { host, port, user, password, database } = server.connection;
   const config = readConfig({
@@ -63,7 +63,7 @@ interface Person {
   readonly id: string;
 }
 
-/** Signs up at the first service, with a new organization or an invitation. */
+/** Signs up with the first service, with a new organization or an invitation. */
 async function person(more?: object): Promise<Person> {
   const who = new ConsoleClient(one.port, `127.0.3.${++personCount}`);
   const organization = await who.signUp(`person-${personCount}@example.test`, more);
@@ -71,7 +71,7 @@ async function person(more?: object): Promise<Person> {
   return { who, at: `/organizations/${organization}`, id: json.user.id };
 }
 
-/** A playground key that the second service issued for the same session. */
+/** Returns a playground key that the second service issued for the same session. */
 async function playgroundKey({ who, at }: Person): Promise<string> {
   const there = new ConsoleClient(other.port);
   there.cookie = who.cookie;

@@ -20,7 +20,7 @@ const FORCE_END = text('{"type":"ForceEndTurn"}');
 const SESSION_UPDATE = '{"type":"session.update","session":{"type":"transcription"}}';
 const ONE_SAMPLE = '{"type":"input_audio_buffer.append","audio":"AAA="}';
 
-/** Each in its name what the service must say to more of it than anybody needs. */
+/** Each flood, and what the service must say once it exceeds what anyone needs. */
 const FLOODS: readonly { readonly name: string; readonly path?: string; readonly unit: Buffer }[] = [
   { name: "one-byte audio", unit: binary(1) },
   { name: "empty audio", unit: binary(0) },
@@ -65,7 +65,7 @@ const UPLOADS = [
   ["an upload in Deepgram's shape", "/v1/listen", "application/octet-stream", ""],
 ] as const;
 const UNITS = 60_000;
-/** Frames that no client may send, with the RFC 6455 code for each. */
+/** Frames that no client may send, each with its RFC 6455 close code. */
 const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: number])[] = [
   [
     "no mask",
@@ -79,26 +79,26 @@ const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: numb
   ["a fragment of nothing", frame(ONE, { opcode: OPCODE.continuation }), 1002],
   ["text that is not UTF-8", frame(Uint8Array.of(0xff), { opcode: OPCODE.text }), 1007],
 ];
-/** Live protocols, each with the message that follows a handshake, if any. */
+/** Live protocols, each with the message to send after the handshake, if any. */
 const LIVE_PATHS: readonly (readonly [path: string, first: string | null])[] = [
   ["/v1/stream", "ready"],
   ["/v1/listen", null],
   ["/v2/listen", "Connected"],
   ["/v1/realtime", "session.created"],
 ];
-/** Protocols whose sessions count invalid messages, and the code in their errors. */
+/** Protocols whose sessions count invalid messages, each with the code in its errors. */
 const COUNTING_PATHS = [
   ["/v1/stream", "error", "code"],
   ["/v1/listen", "Error", "variant"],
   ["/v2/listen", "Error", "code"],
 ] as const;
 /**
- * At least one too many, but few enough that the longest are not a flood, which would be reported
+ * At least one message too many, but few enough that the longest are not a flood, which would be reported
  * immediately.
  */
 const GARBAGE_UNITS = 12;
 const BYSTANDER_UTTERANCES = 4;
-/** No flood requests speech, whose model takes longest to load. */
+/** No flood requests speech, whose model takes the longest to load. */
 const NO_SPEECH = { SERVE: "transcription,live" };
 
 for (const front of ATTACKED_FRONTS) {
@@ -185,7 +185,7 @@ for (const front of ATTACKED_FRONTS) {
     test("short audio messages far ahead of real time are transcribed to the last sample", async () => {
       const client = await open();
       await client.untilMessage("ready");
-      // 50 s in messages of 10 ms, all sent together.
+      // 50 s of audio in messages of 10 ms, all sent together.
       await client.write(repeated(binary(320), 5_000));
       await client.sendText('{"type":"close"}');
       assert.deepEqual(await client.ended(), { code: 1000, reason: "done" });
@@ -196,7 +196,7 @@ for (const front of ATTACKED_FRONTS) {
       const client = await open();
       await client.write(frame(ONE, { opcode: OPCODE.binary, isFinal: false }));
       void client.write(repeated(frame(ONE, { opcode: OPCODE.continuation, isFinal: false }), 5_000_000));
-      // No code if the library itself ends the connection.
+      // There is no code if the library itself ends the connection.
       await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
       client.connection.destroy();
       assert.equal(await service.healthStatus(), 200);
@@ -210,7 +210,7 @@ for (const front of ATTACKED_FRONTS) {
           if (first !== null) await client.untilMessage(first);
           await client.write(bytes);
           await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
-          // The native library ignores the mask and ends the connection without a close frame.
+          // The native library ignores the mask, and ends the connection without a close frame.
           if (front.name === "node") assert.equal(client.closeFrame?.code, code, `${path}, ${name}`);
           client.connection.destroy();
         }
@@ -229,9 +229,9 @@ for (const front of ATTACKED_FRONTS) {
       const held = await Promise.all(
         Array.from({ length: 20 }, () => WebSocketClient.open({ port, path: "/v1/stream", key })),
       );
-      // By then a slot is taken, on every front.
+      // By then every front has taken a slot.
       for (const client of held) assert.ok(await client.untilMessage("ready"));
-      // A caller without a slot gets that error even for an invalid request, which is not parsed.
+      // A caller without a free slot gets that error even for an invalid request, which is not parsed.
       for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
       for (const { connection } of held) connection.destroy();
     });
@@ -264,7 +264,7 @@ for (const front of ATTACKED_FRONTS) {
     });
 
     for (const [kind, path, type, first] of UPLOADS) {
-      test(`${kind} in one-byte chunks is rejected with the rule it breaks, and cleaned up when its client leaves`, async () => {
+      test(`${kind} in one-byte chunks is rejected with the broken rule, and cleaned up when its client leaves`, async () => {
         const connection = await RawConnection.open(service.port);
         await connection.write(uploadHead(path, type, attacker.key));
         if (first !== "") await connection.write(chunk(first));
@@ -273,14 +273,14 @@ for (const front of ATTACKED_FRONTS) {
         assert.match(connection.text, /^HTTP\/1.1 400 /);
         assert.match(
           connection.text,
-          /"a body must not come in more than 5000 chunks of less than 256 bytes a second/,
+          /"a body must not arrive in more than 5000 chunks of less than 256 bytes a second/,
         );
         connection.destroy();
-        // In the middle of its body, with the kernels' buffers full.
+        // Leave in the middle of the body, with the kernels' buffers full.
         const leaving = await RawConnection.open(service.port);
         await leaving.write(uploadHead(path, type, attacker.key));
         if (first !== "") await leaving.write(chunk(first));
-        // Its address has just flooded, so its budget is reduced.
+        // The address has just flooded, so its budget is reduced.
         await leaving.write(repeated(chunk("x"), 100));
         await eventually("its file is there", () => service.spooledFiles().length === 1);
         leaving.destroy();
@@ -290,7 +290,7 @@ for (const front of ATTACKED_FRONTS) {
       });
     }
 
-    // Must be last: it ends the service.
+    // This must be the last test, because it ends the service.
     test("SIGTERM during uploads leaves a consistent ledger and no files", async () => {
       await service.assertSound();
       const uploads = await Promise.all(

@@ -6,13 +6,13 @@ import { eventually } from "../support/eventually.js";
 import { within } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** The service keeps a quarter of these free and needs about 50 itself. */
+/** The service keeps a quarter of these free, and needs about 50 itself. */
 const OPEN_FILES = 256;
 const CLOSED_WITHIN_MS = 40_000;
 const PIPELINED_REQUESTS = 32;
 const TRIES = 5;
 
-/** The version of the library that the fork is based on. */
+/** Version of the library on which the fork is based. */
 const FORK = "20.30.";
 const FRONTS: Record<string, Readonly<Record<string, string>>> = {
   node: { FRONT: "node" },
@@ -22,7 +22,7 @@ const FRONTS: Record<string, Readonly<Record<string, string>>> = {
   }),
 };
 
-/** An HTTP status, or `closed` for a connection closed without a response. */
+/** An HTTP status, or `closed` if the connection was closed without a response. */
 type Outcome = number | "closed";
 
 const HOST = "Host: here.test";
@@ -33,7 +33,7 @@ const CHUNK = "3\r\nabc\r\n0\r\n\r\n";
 
 /**
  * A request and its expected outcome. If the fork's library considers a request incomplete, it reports
- * nothing, and closes the connection silently after 8 to 12 s; `current` is the response of the current
+ * nothing and closes the connection silently after 8 to 12 s. `current` is the response of the current
  * library.
  */
 const SHAPES: Record<
@@ -158,7 +158,7 @@ const SHAPES: Record<
   },
 };
 
-// The services mostly wait for silent clients.
+// Run these concurrently, because the services mostly wait for silent clients.
 describe("shapes of HTTP", { concurrency: true }, () => {
   for (const [name, environment] of Object.entries(FRONTS)) {
     describe(`at the front ${name}`, { concurrency: 1 }, () => {
@@ -219,15 +219,15 @@ function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
 }
 
 /**
- * True if clients below the limit stayed connected and served while new ones were rejected. A front closes
- * clients that are silent for 8 to 12 s, so none stays connected if the machine stalls for that long.
+ * Returns true if clients below the limit stayed connected and served while new ones were rejected. A front
+ * closes clients that are silent for 8 to 12 s, so none stays connected if the machine stalls for that long.
  */
 async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
   const first = await open(service.port);
   const clients = await Promise.all(
     Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
   );
-  // A rejected or cut client is closed; the others stay connected.
+  // A rejected client is closed, but the others stay connected.
   const held = () =>
     clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
   const areHeld = () => held().length > OPEN_FILES / 4;
@@ -292,7 +292,7 @@ function nextStatus(socket: Socket): Promise<Outcome> {
 
 interface Exchanged {
   readonly text: string;
-  /** Outcome of the first response; `open` if the other side did not close. */
+  /** Outcome of the first response; `open` if the other side kept the connection open. */
   readonly outcome: Outcome | "open";
 }
 

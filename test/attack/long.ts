@@ -1,4 +1,4 @@
-// `npm run attack`: the real service on each front, one attack after another, on 127.0.0.1 only.
+// `npm run attack`: runs the real service on each front, and one attack after another, only on 127.0.0.1.
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
 import { pace } from "../support/pace.js";
@@ -11,7 +11,7 @@ import { HealthProbe, type HealthReport } from "./support/health-probe.js";
 const HELP = `npm run attack -- [--front NAME] [--case WORDS] [--seconds 10] [--save]
 Attacks the service on each front and says how /health, a live client and the ledger fared.
 Exits with 1 when a rule was broken.`;
-/** Limit of `/health` at the 99th percentile under each flood. */
+/** Limit on the 99th percentile of `/health` under each flood. */
 const HEALTH_P99_MS = 50;
 
 interface Row {

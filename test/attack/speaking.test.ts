@@ -25,7 +25,7 @@ interface Attack {
 /** A protocol of speaking sockets. */
 class Wire {
   readonly path: string;
-  /** Type of the first message, and of the answer to a flush. */
+  /** Type of the first message, and type of the answer to a flush. */
   readonly ready: string;
   readonly flushed: string;
   readonly flush: string;
@@ -70,7 +70,7 @@ class Wire {
     ];
   }
 
-  /** In any outcome the socket closes without a flood. */
+  /** Whatever happens, the socket must close without a flood. */
   get garbage(): readonly Attack[] {
     const waiting = this.speak("сөз ".repeat(1_200));
     return [
@@ -187,7 +187,7 @@ for (const { front, wire } of CASES) {
       const client = await WebSocketClient.open({ port: service.port, path: wire.path, key: customer.key });
       await client.untilMessage(wire.ready);
       client.connection.socket.pause();
-      // Silence is cheap to synthesize: two minutes per text, 5.8 MB.
+      // Silence is cheap to synthesize: each text gives two minutes, 5.8 MB.
       const still = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем. `;
       await client.write(Buffer.concat([wire.speak(still.repeat(4)), text(wire.flush)]));
       await eventually(
@@ -202,7 +202,7 @@ for (const { front, wire } of CASES) {
   });
 }
 
-/** Speaks a text in pieces, and returns the bytes of its audio. */
+/** Speaks a text in pieces. Returns the number of bytes of audio. */
 async function spoken(url: string, key: string, wire: Wire, said: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${url.replace("http", "ws")}${wire.path}`, { headers });

@@ -1,4 +1,4 @@
-// Texts for hours of speech, long answers in all formats, and workers that crash under load.
+// Texts for hours of speech, long responses in all formats, and workers that crash under load.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,15 +21,16 @@ import { SILENT } from "../support/silent-log.js";
 import { RawConnection } from "./support/raw-connection.js";
 
 const LONGEST_TEXT = 5_000;
-/** More than half a minute of one sentence without punctuation, sent in one frame. */
+/** More than half a minute of speech: one sentence without punctuation, sent in one frame. */
 const LONG_TEXT = "бүгін күн жылы болады деп айтты әкем маған таңертең ".repeat(8).trim();
 /** Workers that crash more often within half a minute are given up. */
 const FAULTS = 4;
 const SETTLED_WITHIN_MS = 90_000;
-/** Room for one answer of two minutes and for ordinary requests, but not for two such answers. */
+/** Room for one response of two minutes and for ordinary requests, but not for two such responses. */
 const SPEECH_MEMORY_MB = 11;
 /**
- * Two minutes of silence need no model: 5.8 MB, more than the socket buffers of a stalled reader hold.
+ * Two minutes of silence need no model. They are 5.8 MB, more than the socket buffers of a stalled reader
+ * hold.
  */
 const TWO_MINUTES = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем.`;
 const LEAST_BYTES = 5_760_000;
@@ -146,7 +147,7 @@ test("a long response has the same samples and exact length in every format, and
   }
 });
 
-/** A new organization with a key. */
+/** Creates a new organization with a key. */
 async function newCustomer(): Promise<string> {
   const operate = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
@@ -225,11 +226,11 @@ const FILE = wavOf(FILE_SAMPLES, FILE_RATE_HZ, 1);
 interface Receipt {
   readonly id: string;
   readonly credits: number;
-  /** The part of the result that does not depend on faults. */
+  /** The part of the result that faults must not change. */
   readonly gave: string;
 }
 
-/** Returns null for a request rejected because its worker was lost. */
+/** Returns null if the request was rejected because its worker was lost. */
 async function receiptOf(
   answer: Answer,
   credits: number,

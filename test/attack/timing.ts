@@ -1,4 +1,4 @@
-// `npm run timing`: checks whether the time of a 401 reveals how much of a key is right, on 127.0.0.1 only.
+// `npm run timing`: checks whether the time of a 401 reveals how much of a key is correct, only on 127.0.0.1.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
@@ -12,7 +12,7 @@ Asks with wrong keys that share nothing, half, or all but the last four digits w
 prints how the medians differ from those of keys that share nothing either.`;
 const DIGITS = 48;
 /**
- * Number of digits that each kind of wrong key shares with the valid one. "again" is the control for chance.
+ * Number of digits that each kind of wrong key shares with the valid one. "again" is a control for chance.
  */
 const SHARED: Readonly<Record<string, number>> = {
   nothing: 0,
@@ -22,7 +22,7 @@ const SHARED: Readonly<Record<string, number>> = {
 };
 const RESAMPLINGS = 2_000;
 const SEED = 1;
-/** Confidence interval of the difference. */
+/** Confidence level of the interval of the difference. */
 const SHARE = 0.99;
 
 const { values } = parseArgs({

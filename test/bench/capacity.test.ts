@@ -23,13 +23,13 @@ const INPUTS: CapacityInputs = {
   synthesisStreamsPerSession: 0.1,
 };
 
-test("a million sessions need the cells, fronts, cores, network and statements computed manually", () => {
+test("a million sessions need the cells, fronts, cores, network and statements calculated by hand", () => {
   const row = plan(1_000_000, INPUTS);
   assert.deepEqual([row.cells, row.fronts, row.engineCores], [50, 500, 6_250]);
   assert.equal(row.audioGbits, 256);
   assert.equal(row.busCores, 177.5);
   assert.deepEqual([row.synthesisStreams, row.synthesisCores], [100_000, 12_000]);
-  // 5.6 k openings, as many charges, and 16.7 k additional holds.
+  // 5.6 k openings, as many charges, and 16.7 k further holds.
   assert.equal(Math.round(row.ledgerPerSecond), 27_778);
 });
 

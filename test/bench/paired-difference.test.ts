@@ -11,7 +11,7 @@ test("the difference of error rates is the candidate's extra errors over the wor
   ];
   const { difference, low, high } = wordErrorDifference(pairs);
   assert.equal(difference, 1 / 8);
-  // Drawing with replacement gives the first one twice or never.
+  // Drawing with replacement takes the first recording twice or never.
   assert.deepEqual([low, high], [0, 1 / 4]);
 });
 

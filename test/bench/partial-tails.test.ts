@@ -13,7 +13,7 @@ test("an utterance's own words are not a tail, even if they equal the end of the
   assert.equal(tailLetters({ lastPartial: "рала", final: "рама" }, "балалар"), 0);
 });
 
-test("a partial that comes before a first letter could is a tail", () => {
+test("a partial that arrives before a first letter could is a tail", () => {
   const shown = { lastPartial: "ы мен", final: "мен" };
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.07 }, "жоқ"), true);
   assert.equal(beginsWithTail({ ...shown, firstPartialAfter: 0.1 }, "жылы"), true);

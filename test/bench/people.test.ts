@@ -12,7 +12,7 @@ const SPEECH = "test/fixtures/speech/";
 const RECORDINGS = ["asterisk-ru-core/agent-user.flac", "asterisk-ru-core/agent-loggedoff.flac"];
 const TAKES_E = { keepsYo: false };
 
-test("a table has columns by their names, or a path and a sentence", () => {
+test("a table has named columns, or a path and a sentence", () => {
   const row = (language: string) => ({ path: "a.mp3", sentence: "Сәлем.", language });
   const commonVoice = "client_id\tpath\tsentence\tup_votes\tlocale\nx\ta.mp3\tСәлем.\t2\tkk\n";
   assert.deepEqual(parseTable(commonVoice, "t"), [row("kk")]);
@@ -51,7 +51,7 @@ test("recordings are next to the table or in clips, and sets are named by folder
   await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no table/);
 });
 
-test("figures become words in Kazakh but stay digits in Russian", () => {
+test("numbers become words in Kazakh but stay digits in Russian", () => {
   assert.equal(scoringText("Бағасы 15% өсті!", "kk", TAKES_E), "бағасы он бес пайыз өсті");
   assert.equal(scoringText("Үйде 3 бала бар", "", TAKES_E), "үйде үш бала бар");
   assert.equal(scoringText("Ещё 15 минут", "ru", TAKES_E), "еще 15 минут");

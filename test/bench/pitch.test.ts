@@ -7,7 +7,7 @@ const RATE_HZ = 24_000;
 const RANGE = { lowestHz: 80, highestHz: 400 };
 const HOP_SECONDS = 256 / RATE_HZ;
 
-/** Band-limited pulses at the given moments, in seconds, so that a period may be any fraction of a sample. */
+/** Band-limited pulses at the given times in seconds, so that a period can be any fraction of a sample. */
 function pulses(moments: readonly number[], seconds: number): Float32Array {
   const pcm = new Float32Array(Math.round(seconds * RATE_HZ));
   for (const moment of moments) {
@@ -20,7 +20,7 @@ function pulses(moments: readonly number[], seconds: number): Float32Array {
   return pcm;
 }
 
-/** Start times of the periods given by `periodAt`, in seconds. */
+/** Start times of the periods that `periodAt` gives, in seconds. */
 function moments(periodAt: (seconds: number, index: number) => number, seconds: number): number[] {
   const found: number[] = [];
   for (let at = 0.01; at < seconds; at += periodAt(at, found.length)) found.push(at);
@@ -32,7 +32,7 @@ function centresOf(pcm: Float32Array): number[] {
   return Array.from({ length: count }, (_, i) => (i + 0.5) * HOP_SECONDS);
 }
 
-/** Noise of a fixed seed (mulberry32). */
+/** Noise from a fixed seed (mulberry32). */
 function noise(count: number): Float32Array {
   let state = 7;
   return Float32Array.from({ length: count }, () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CellOptions, type Rule, simulateCell } from "../../bench/support/cell-simulation.js";
 
-/** The bench's simulation, but shorter. */
+/** The simulation of the bench, but shorter. */
 const CELL: Omit<CellOptions, "rule"> = {
   seed: 1,
   sessions: 20_000,

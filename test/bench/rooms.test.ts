@@ -18,7 +18,7 @@ import { toFloat } from "../../core/domain/audio/pcm.js";
 const MS = RATE_HZ / 1_000;
 const SAID = { who: "people", speaker: "tone", text: "tone" } as const;
 
-/** A tone in each of the spans (in milliseconds), with silence around them. */
+/** A tone in each span (in milliseconds), with silence around it. */
 function tones(
   lengthMs: number,
   spans: readonly (readonly [fromMs: number, toMs: number, level?: number])[],
@@ -159,7 +159,7 @@ test("our rule ends an utterance after five frames of silence", () => {
 test("Silero's rule ends an utterance in the first window that is 200 ms after the pause began", () => {
   const windows = Float32Array.from({ length: 40 }, (_, window) => (window >= 5 && window < 10 ? 0.9 : 0.1));
   assert.deepEqual(iterated(windows), [{ start: 5 * 512, end: 10 * 512, decidedAt: 18 * 512 }]);
-  // A window between the thresholds neither continues speech nor ends it.
+  // A window between the two thresholds neither continues nor ends speech.
   windows[13] = 0.4;
   windows[17] = 0.4;
   assert.equal(iterated(windows)[0]!.decidedAt, 19 * 512);

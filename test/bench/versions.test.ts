@@ -28,7 +28,7 @@ describe("versions of weights", () => {
     );
   });
 
-  test("weights evaluated again replace only their own figures", () => {
+  test("evaluating weights again replaces only their own results", () => {
     const once = { date: SECOND.date, rows: SECOND.rows, versions: addVersion(FIRST, SECOND) };
     const again = addVersion(once, { ...SECOND, rows: [{ set: "kk", beam: rates(0.03, 0.06) }] });
     assert.deepEqual(

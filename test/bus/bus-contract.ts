@@ -6,7 +6,7 @@ import { eventually } from "../support/eventually.js";
 /** A bus under test. */
 export interface BusUnderTest {
   connect(): Promise<Bus>;
-  /** Drops every connection, with all messages in flight. */
+  /** Drops every connection, including all messages in flight. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
   /** Errors that subscribers have thrown. */
@@ -16,7 +16,7 @@ export interface BusUnderTest {
 
 const bytesOf = (...values: number[]) => Uint8Array.from(values);
 
-/** Tests the contract of every bus. @param skip why it cannot run here, or false */
+/** Tests the contract that every bus must meet. @param skip why it cannot run here, or false */
 export function busContract(name: string, skip: string | false, makeBus: () => Promise<BusUnderTest>): void {
   describe(`the bus ${name}`, { skip }, () => {
     let tested: BusUnderTest;
@@ -94,7 +94,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       lost.end();
     });
 
-    test("what a subscriber throws is reported and stops there", async () => {
+    test("an exception in a subscriber is reported and goes no further", async () => {
       const before = tested.faults.length;
       const end = receiver.subscribe("t.throws", () => {
         throw new RangeError("of a test");
@@ -140,7 +140,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       await tested.resume();
       await eventually("both receive it", () => told.length === 2);
       assert.deepEqual(told.toSorted(), ["receiver", "sender"]);
-      // Messages published meanwhile may be lost, but not those published now.
+      // Messages published in between may be lost, but not those published now.
       await eventually("it is heard again", async () => {
         sender.publish("t.again", bytesOf(2));
         await sender.flush();

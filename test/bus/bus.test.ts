@@ -80,7 +80,7 @@ test("damaged messages of any kind are dropped and counted", {
     Uint8Array.from([...message, 0]),
   ];
   for (const copy of copies) stranger.publish("t.damaged", copy);
-  // Malformed headers that no NATS client sends.
+  // Malformed headers, which no NATS client sends.
   const socket = connectSocket(server.port, "127.0.0.1", () => {
     socket.end(
       'CONNECT {"headers":true,"verbose":false}\r\nHPUB t.damaged 12 12\r\nNATS/ \u0000: x\r\n\r\nPING\r\n',

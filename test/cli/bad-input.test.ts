@@ -26,7 +26,7 @@ let stub: ServiceStub;
 let folder: string;
 let env: Record<string, string>;
 const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000));
-/** Receives a request and the function that answers it; null answers immediately. */
+/** Receives a request and the function that answers it; null to answer immediately. */
 let hold: ((request: Held) => void) | null = null;
 let sessions = 0;
 
@@ -237,7 +237,7 @@ test("transcribes a pipe to its end", async () => {
   assert.equal(String(stub.requests[0]?.body), "no sound");
 });
 
-/** Runs `script` in a shell with the command line as arguments. */
+/** Runs `script` in a shell, with the command line as its arguments. */
 async function inShell(script: string, args: readonly string[]) {
   const command = ["-c", script, "sh", process.execPath, PROGRAM, ...args];
   const child = spawn("sh", command, { env: { PATH: process.env["PATH"] ?? "", ...env }, cwd: ROOT });

@@ -53,7 +53,7 @@ test("listen --channels prints a line for each turn, with its speaker", async ()
   const { code, stdout, stderr } = await dauys(["listen", call, "--channels", "2"], { env });
   assert.equal(code, 0, stderr);
   const speakers = speakersOf(stdout);
-  // A pause inside a sentence may end an utterance.
+  // A pause within a sentence may end an utterance.
   const turns = speakers.filter((speaker, nth) => speaker !== speakers[nth - 1]);
   assert.deepEqual(turns, ["1", "2", "1"]);
   assert.equal(speakers.length, stdout.trim().split("\n").length);

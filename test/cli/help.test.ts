@@ -6,7 +6,7 @@ import { COMMANDS, runCommandLine } from "../../src/cli/main.js";
 import { read } from "../docs/markdown.js";
 import { dauys } from "./support.js";
 
-/** Longest summary in `dauys help`; details belong to `--help`. */
+/** Longest summary in `dauys help`; details belong in `--help`. */
 const LONGEST_SUMMARY = 70;
 const WIDEST_LINE = 100;
 const VERBS = ["Add", "Create", "Explain", "Measure", "Print", "Reset", "Show", "Transcribe", "Turn"];
@@ -77,7 +77,7 @@ test("docs/console.md lists every command with all its options", () => {
   }
 });
 
-/** Words as a shell sees them, up to a redirection or a pipe. */
+/** Returns the words that a shell sees, up to a redirection or a pipe. */
 function wordsOf(line: string): string[] {
   const [own = ""] = line.split(/ [<|] /);
   return [...own.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);

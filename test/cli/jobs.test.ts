@@ -44,7 +44,7 @@ test("transcribe --jobs writes a result for each recording, and charges each onc
   const summary = first.lines.at(-1);
   assert.deepEqual([summary.transcribed, summary.credits_charged], [RECORDINGS, 3 * RECORDINGS]);
 
-  // As after an interruption: some results are missing, their jobs are not.
+  // As after an interruption: some results are missing, but their jobs are not.
   await rm(join(out, names[1]!));
   const second = await transcribed("-o", out);
   assert.equal(second.code, 0, second.stderr);

@@ -39,7 +39,7 @@ class Terminal {
     }
   }
 
-  /** Rows as text; rows that only a partial used are empty again. */
+  /** Rows as text. Rows that only a partial used are empty again. */
   get text(): string {
     return this.rows
       .map((cells) => cells.join("").trimEnd())
@@ -57,7 +57,7 @@ class Terminal {
     while (this.rows.length <= this.#row) this.rows.push([]);
   }
 
-  /** A character after the last column wraps; one in the last column does not yet. */
+  /** A character after the last column wraps. One in the last column does not wrap yet. */
   #put(character: string): void {
     if (this.#column === this.columns) this.#down();
     while (this.#cells.length < this.#column) this.#cells.push(" ");
@@ -65,7 +65,7 @@ class Terminal {
   }
 }
 
-test("a pipe gets one sentence per line, each mark once the following words determine it", () => {
+test("a pipe gets one sentence per line, with punctuation once the following words determine it", () => {
   const parts: string[] = [];
   const text = new LiveText({ write: (part) => parts.push(part) });
   const after = (show: () => void) => {

@@ -10,13 +10,13 @@ test("a download shows its progress, recent rate and time left", () => {
   assert.equal(line(), "preparing");
   const moved = (bytes: number, total: number | null = 100e6) =>
     progress.moved({ file: "model.onnx", bytes, total });
-  // Bytes of an earlier run count for the share, not for the rate.
+  // Bytes of an earlier run count towards the share, but not the rate.
   moved(20e6);
   assert.equal(line(), "model.onnx  [###-------------]  20 %  20.0 of 100.0 MB");
   nowMs = 2_000;
   moved(30e6);
   assert.equal(line(), "model.onnx  [####------------]  30 %  0:14 left  5.0 MB/s  30.0 of 100.0 MB");
-  // Twice as fast for longer than the window, so the slow start no longer counts.
+  // Twice as fast for longer than the window, so that the slow start no longer counts.
   for (let step = 1; step <= 40; step++) {
     nowMs = 2_000 + step * 500;
     moved(30e6 + step * 1e6);

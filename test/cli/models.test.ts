@@ -15,7 +15,7 @@ import { dauys } from "./support.js";
 
 let hub: LocalHub;
 let catalogue: string;
-/** Files of the hub that are not models; tests add them. */
+/** Files on the hub that are not models; tests add them. */
 const bundles: Record<string, Uint8Array> = {};
 
 before(async () => {
@@ -113,7 +113,7 @@ test("a catalogue model can be added, selected, verified, bundled, removed, and 
     const other = await temporaryFolder();
     const unknown = await models(other, "add", "--from", address);
     assert.deepEqual([unknown.code, await readdir(other)], [1, []]);
-    assert.match(unknown.stderr, /its hash is not known. Pass it with --sha256, or use --trust/);
+    assert.match(unknown.stderr, /the hash of .* is unknown; specify it with --sha256, or use --trust/);
     const wrong = await models(other, "add", "--from", address, "--sha256", "0".repeat(64));
     assert.match(wrong.stderr, /its sha256 must be 0{64}, the server reports [0-9a-f]{64}/);
     const right = await models(other, "add", "--from", address, "--sha256", sha256(bytes));
@@ -209,7 +209,7 @@ test("a restrictive licence requires --accept-licence, unverified files require 
     JSON.stringify({ ...manifest, id: "mine", licenceTerms: undefined }),
   );
   const { stderr: unknown } = await models(folder, "add", "--from", own);
-  assert.match(unknown, /the hash of acoustic\.onnx, vocoder\.onnx, symbols\.json is not known/);
+  assert.match(unknown, /the hash of acoustic\.onnx, vocoder\.onnx, symbols\.json is unknown/);
   const mine = await models(folder, "add", "--from", own, "--trust");
   assert.match(mine.stdout, /trusted acoustic\.onnx: recorded sha256 [0-9a-f]{64}\n/);
   assert.match(mine.stdout, /installed mine in /);
@@ -288,7 +288,7 @@ test("a bundle with a link, an outside path, or excess data is rejected without 
     await writeFile(path, await buffer(tar));
     const { code, stderr: why } = await models(folder, "add", "--from", path, "--trust");
     assert.equal(code, 1, header.name);
-    assert.match(why, /is no bundle: it holds /, header.name);
+    assert.match(why, /is not a bundle: it contains /, header.name);
   }
   assert.deepEqual(await readdir(folder), [".lock"]);
   await assert.rejects(stat(join(folder, "escaped")), { code: "ENOENT" });

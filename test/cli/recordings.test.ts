@@ -25,7 +25,7 @@ before(async () => {
   const wav = speechAsWav(SPOKEN);
   await writeFile(join(lectures, "a.wav"), wav);
   await copyFile(join("test/fixtures/speech", SPOKEN), join(lectures, "a.flac"));
-  // One sample differs, and other bytes are charged separately.
+  // One sample differs, because different bytes are charged separately.
   await writeFile(join(lectures, "екінші күн", "сөз.wav"), wav.fill(1, wav.length - 2));
   await writeFile(join(lectures, "broken.wav"), "no sound");
   await writeFile(join(lectures, "notes.txt"), "no recording");
@@ -38,7 +38,7 @@ before(async () => {
   await symlink(join(folder, "nowhere.wav"), join(lectures, "lost.wav"));
 });
 
-/** Returns the credits charged for files so far, from the ledger. */
+/** Returns the credits charged for files so far, according to the ledger. */
 async function charged(): Promise<number> {
   const { stdout } = await dauysInTurn(["usage", service.organizationId, "--json"], { env });
   const { data } = JSON.parse(stdout) as { data: { kind: string; credits: number }[] };
@@ -61,7 +61,7 @@ test("a folder is transcribed into files that mirror it, with failures listed", 
   assert.deepEqual(
     names.sort(),
     [...each("a.flac"), ...each("a.wav"), ...each("екінші күн/сөз.wav")].sort(),
-    "no link's target twice, nothing behind a link to a folder, nothing hidden, no half of a file",
+    "no link target twice, nothing inside a linked folder, nothing hidden, no partial file",
   );
   const srt = await readFile(join(out, "a.wav.srt"), "utf8");
   assert.match(srt, SRT);

@@ -68,7 +68,7 @@ test("speak --stream joins the sentences into one WAV, however they are chunked"
   assert.deepEqual(await readFile(output), Buffer.from(writeWav(joined, 24_000)));
 });
 
-test("speak leaves no file when the audio breaks off", async (t) => {
+test("speak leaves no file when the audio is cut off", async (t) => {
   const frame = frameOf(SENTENCES[0]!);
   const stub = await stubFor(t, (_, response) => {
     response.writeHead(200).end(frame.subarray(0, 100));
@@ -142,7 +142,7 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   assert.deepEqual([missing.code, missing.stderr], [1, "dauys: cannot read /nowhere.wav: no such file\n"]);
 });
 
-test("transcribe passes on the options of readable text, each with its own idempotency key", async (t) => {
+test("transcribe passes on the options of readable text, and each choice has its own idempotency key", async (t) => {
   const stub = await stubFor(t, (_, response) => response.writeHead(200).end('{"text":"бір"}'));
   const file = join(await temporaryFolder(), "a.wav");
   await writeFile(file, "not really sound");
@@ -167,7 +167,7 @@ test("transcribe passes on the options of readable text, each with its own idemp
   );
 });
 
-test("listen prints one sentence per line, and open marks as they become known", async (t) => {
+test("listen prints one sentence per line, and adds punctuation as it becomes known", async (t) => {
   const said = [
     { text: "мен келдім", display_text: "Мен келдім", display_before: "" },
     { text: "бірақ сен жоқ", display_text: "бірақ сен жоқ", display_before: ", " },

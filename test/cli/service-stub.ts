@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** A request that the stub received. */
+/** A request that the stub has received. */
 export interface StubRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -21,7 +21,7 @@ export const STUB_KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
 
 type Answer = (request: StubRequest, response: ServerResponse) => void;
 
-/** A service whose responses the test defines. */
+/** Starts a service whose responses the test defines. */
 export async function startStub(
   answer: Answer,
   live: (socket: WebSocket) => void = () => {},
@@ -61,7 +61,7 @@ export async function startStub(
   };
 }
 
-/** The response of the service to an unknown key. */
+/** Responds like the service to an unknown key. */
 function refuse(socket: WebSocket): void {
   const detail = "missing or invalid API key";
   socket.send(JSON.stringify({ type: "error", code: "key_invalid", detail, retryable: false }));

@@ -41,7 +41,7 @@ test("a link uses the address of the data folder's service", async () => {
   assert.ok(JSON.parse(link).link.startsWith(`${service.url}/console/reset#`));
 });
 
-test("--url and DAUYS_URL override PORT and HOST, which override it", async () => {
+test("--url and DAUYS_URL override PORT and HOST, which override the data folder", async () => {
   assert.equal(await linkOf([], { PORT: "9123" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "0.0.0.0" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "::1" }), "http://[::1]:9123");

@@ -40,7 +40,7 @@ beforeEach(async () => {
   env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: folder };
 });
 
-/** Recordings by name; each one's text is its content. */
+/** Creates recordings by name; the text of each is its content. */
 async function recordings(names: readonly string[]): Promise<readonly string[]> {
   const paths = names.map((name) => join(folder, name));
   for (const path of paths) {
@@ -100,7 +100,7 @@ test("Ctrl-C keeps and reports finished results, and leaves no partial file", as
   const rest = await dauysInTurn(["transcribe", ...paths], { env });
   assert.match(
     rest.stderr,
-    /2 transcribed \(.*\), 1 skipped with current results \(--again repeats them\)\n$/,
+    /2 transcribed \(.*\), 1 skipped because their results are current \(--again repeats them\)\n$/,
   );
   const keyOf = (text: string) =>
     requests()
@@ -114,7 +114,7 @@ test("a closed pipe ends the work without leaving a partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   let firstAnswer = () => {};
   transcribe = (question, response) => {
-    // The second is being transcribed when the first one's path is written to a closed pipe.
+    // The second is being transcribed when the path of the first is written to a closed pipe.
     if (requests().length === 1) firstAnswer = () => answer(question, response);
     if (requests().length === 2) firstAnswer();
   };
@@ -129,7 +129,7 @@ test("a closed pipe ends the work without leaving a partial file", async () => {
   });
   await once(child, "close");
   assert.match(stderr, /code 141\n$/);
-  // Two are sent together, and either may arrive first.
+  // Two are sent together, and either one may arrive first.
   const texts = (await readdir(folder)).filter((name) => name.endsWith(".txt"));
   assert.match(texts.join(), /^[ab]\.wav\.txt$/);
 });
@@ -157,9 +157,9 @@ test("changed recordings are transcribed again", async () => {
   const run = () => dauysInTurn(["transcribe", join(folder, "жаңа")], { env });
   assert.equal((await run()).code, 0);
   assert.match((await run()).stderr, /^0 transcribed .*1 skipped/);
-  // As an editor saves: replaces the file with one newer than the result.
+  // Do what editors do when they save: replace the file with one that is newer than the result.
   await writeFile(join(folder, "new"), "changed");
-  // A second, because file system times are coarse and all of this may fit into one tick.
+  // Use a second, because file system times are coarse and all of this may happen within one tick.
   const later = Date.now() / 1_000 + 1;
   await utimes(join(folder, "new"), later, later);
   await rename(join(folder, "new"), path!);
@@ -192,7 +192,7 @@ test("conflicting formats and destinations are rejected before any request", asy
   assert.match(empty.stderr, /cannot read .*empty: no recordings found \(looked for \.wav, \.mp3/);
 });
 
-test("results of URLs are named after them", async () => {
+test("results of URLs are named after the URLs", async () => {
   const urls = ["https://example.org/%D0%B0%20b.mp3?x=1", "https://example.org/"];
   const out = join(folder, "out");
   const { code, stderr } = await dauysInTurn(["transcribe", ...urls, "--vtt", "-o", out], { env });

@@ -1,4 +1,4 @@
-// `dauys speak - --live` over a running service: text arrives on standard input, audio leaves meanwhile.
+// `dauys speak - --live` with a running service: text arrives on standard input while audio is written.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ test("the WAV has the requested sample rate", async () => {
   assert.equal(parseWavHeader(await readFile(output), 44)?.sampleRateHz, 8_000);
 });
 
-test("what cannot be spoken is explained, and costs nothing", async () => {
+test("text that cannot be spoken is explained, and costs nothing", async () => {
   const empty = await speak("");
   assert.equal(empty.code, 1);
   assert.match(empty.stderr, /standard input has nothing to speak; expected text/);

@@ -14,7 +14,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { STUB_KEY } from "./service-stub.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-/** More than the buffers of a connection hold while nobody reads. */
+/** More than the buffers of a connection hold while nobody reads from it. */
 const LARGE_BYTES = 20_000_000;
 const COLOR = "\x1b[36m";
 const plain = { columns: 100, hasColor: false };
@@ -42,7 +42,7 @@ test("progress shows share, sizes and time left of an upload, then elapsed time 
     "talk.mp3  transcribing  [########--------]  50 %  1:10 so far",
   );
   assert.equal(progress.short(), "talk.mp3 50 %");
-  // Retried from the beginning.
+  // Retried from the start.
   progress.sent({ sentBytes: 500_000, totalBytes: 8_000_000 });
   assert.match(drawn(progress.parts(), plain), /uploading {2}\[#-{15}\] {2}6 % {2}0\.5 of 8\.0 MB$/);
   progress.sent({ sentBytes: 1_000_000, totalBytes: null });
@@ -61,8 +61,8 @@ test("a line never wraps, even with control characters in names", () => {
 test("audio is never written to a terminal or read from one", async () => {
   for (const [line, rule] of [
     ["speak x -o -", /-o - would write audio to the terminal; use -o FILE\.wav/],
-    ["transcribe -", /standard input is a terminal; name a file/],
-    ["listen -", /standard input is a terminal; name a file/],
+    ["transcribe -", /standard input is a terminal; specify a file/],
+    ["listen -", /standard input is a terminal; specify a file/],
   ] as const) {
     const child = spawn("script", ["-qec", `"$NODE" "$PROGRAM" ${line}`, "/dev/null"], {
       env: { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM, DAUYS_API_KEY: STUB_KEY },
@@ -107,7 +107,7 @@ test("only a capable terminal without --quiet shows the bar, then the time", asy
     ...{ DAUYS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, DAUYS_API_KEY: STUB_KEY },
     RESULT: result,
   };
-  /** Runs the command on its own terminal; its result goes to a file. */
+  /** Runs the command in its own terminal. Its result goes to a file. */
   const start = (more: string, other: Readonly<Record<string, string>> = {}) => {
     const line = `"$NODE" "$PROGRAM" transcribe "$RECORDING" ${more} > "$RESULT"`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: folder, env: { ...env, ...other } });
@@ -126,7 +126,7 @@ test("only a capable terminal without --quiet shows the bar, then the time", asy
   const colored = start("");
   await eventually("the bar stands still while nobody reads", () => colored.shown().includes(`[${COLOR}#`));
   assert.match(colored.shown(), /ұзақ жазба\.wav {2}uploading {2}\[/);
-  // The remaining time is shown only after one second.
+  // The remaining time appears only after a second.
   assert.match(colored.shown(), / \d+ % {2}(\d+:\d\d left {2})?\d\.\d of 20\.0 MB/);
   reads.resolve();
   await eventually("the service decodes", () => colored.shown().includes("transcribing, 0:0"));

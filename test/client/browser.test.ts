@@ -120,7 +120,8 @@ test("sentences play without a gap of a single sample", async () => {
   const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
   assert.equal(count, 2);
   assert.ok(seconds > 1);
-  // Start times are doubles: even 1e-12 away from a sample, the browser interpolates. A 16-bit step is 3e-5.
+  // Start times are doubles: if one is even 1e-12 away from a sample, the browser interpolates. A 16-bit step
+  // is 3e-5.
   assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
 });
 
@@ -192,7 +193,7 @@ test("the player reports the word being spoken", async () => {
     player.seek(0);
     const first = player.currentWord;
     const plays = [];
-    // A busy machine may sleep through a word.
+    // A busy machine may miss a word.
     do {
       const spoken = new Set();
       player.resume();

@@ -100,7 +100,7 @@ const lastBefore = (results: readonly object[]) =>
 const DONE = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
 const RULES = { endOfUtteranceMs: 200, isAll: false };
 
-test("readable finals of another connection are joined with a space, or with what a repeated final shows", () => {
+test("readable finals of another connection are joined with a space, or with the punctuation that a repeated final shows", () => {
   const transcript = new LiveTranscript();
   assert.deepEqual(lastBefore(transcript.accept(shown("Мен келдім", "", 1, 2))), [""]);
   assert.equal(transcript.displayEnd, ".");
@@ -115,7 +115,7 @@ test("readable finals of another connection are joined with a space, or with wha
   assert.deepEqual(lastBefore(transcript.accept(shown("Жақсы", ". ", 2.2, 2.9))), [" "], "no second mark");
 });
 
-test("the mark that a stopping service reports precedes the next connection's text", () => {
+test("the punctuation that a stopping service reports precedes the next connection's text", () => {
   const transcript = new LiveTranscript();
   transcript.accept(shown("Сен қайда болдың", "", 1, 2));
   transcript.serviceStopping();
@@ -130,7 +130,7 @@ test("the mark that a stopping service reports precedes the next connection's te
   assert.deepEqual(lastBefore(transcript.accept(shown("Болдым", "", 3, 4))), [", "]);
 });
 
-test("a service that reports no mark ends the text without one", () => {
+test("the text ends without punctuation if the service reports none", () => {
   const transcript = new LiveTranscript();
   transcript.accept(shown("Бұл үй", "", 1, 2));
   transcript.settle({ ...DONE, display_end: "" }, { ...RULES, isAll: true });
@@ -156,7 +156,7 @@ test("readable words and masked data get the session's times", () => {
   assert.deepEqual(received.redactions, [{ kind: "phone", start: 1.5, end: 2 }]);
 });
 
-test("finals become sentences with every mark, and silence adds nothing", () => {
+test("finals become sentences with all their punctuation, and silence adds nothing", () => {
   const finals = [
     shown("Мен кеше келдім", "", 0, 1),
     shown("", "", 1, 2),
@@ -223,7 +223,7 @@ test("retries follow the service's headers", () => {
   assert.equal(parseRetryAfter("soon", 0), null);
 });
 
-/** Returns the items after the first `count` bytes; a mark at that position belongs to the audio before it. */
+/** Returns the items after the first `count` bytes. A mark exactly there belongs to the audio before it. */
 function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
   if (count === 0) return [...items];
   let bytes = 0;

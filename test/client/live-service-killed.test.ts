@@ -11,7 +11,7 @@ import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, type Received } from "./support.js";
 
-/** On a busy machine a start may take longer than a client waits by default. */
+/** On a busy machine, a start may take longer than a client waits by default. */
 const OPTIONS = { words: true, reconnectTimeoutMs: 240_000 };
 
 let dataDir: string;
@@ -47,7 +47,7 @@ function pieceAt(seconds: number): number {
 
 const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
 
-// Each moment leaves a different state: half of an utterance, an unfinished pause, no final at all.
+// Each moment leaves a different state: half an utterance, an unfinished pause, or no final at all.
 const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
   { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
   { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
@@ -77,7 +77,7 @@ for (const { name, atPiece } of MOMENTS) {
   });
 }
 
-test("readable text continues over a killed service, with every word once", async () => {
+test("readable text continues when the service is killed, with every word once", async () => {
   let back = Promise.resolve();
   const { finals, done } = await listen(client, DIALOGUE, {
     ...OPTIONS,
@@ -152,7 +152,7 @@ function assertSame(received: Received, expected: Received): void {
   assertOrder(received.results);
 }
 
-/** A final without its readable text. */
+/** Returns a final without its readable text. */
 function plain(final: LiveFinal): LiveFinal {
   const {
     display_text: _text,
@@ -168,7 +168,7 @@ function wordsOf(text: string): string {
   return text.toLowerCase().replaceAll(/[.,?!:]| —/g, "");
 }
 
-/** Checks that partials of an utterance arrive before its final, and nothing after it. */
+/** Checks that the partials of an utterance arrive before its final, and nothing after it. */
 function assertOrder(results: readonly LiveResult[]): void {
   let utterance = 0;
   for (const result of results) {
@@ -177,7 +177,7 @@ function assertOrder(results: readonly LiveResult[]): void {
   }
 }
 
-/** Converts times to whole samples: sums of seconds differ in their last digits. */
+/** Converts times to whole samples, because sums of seconds differ in their last digits. */
 function rounded(final: LiveFinal): unknown {
   const samples = (seconds: number) => Math.round(seconds * 16_000);
   const words = final.words?.map(({ word, start, end }) => [word, samples(start), samples(end)]);

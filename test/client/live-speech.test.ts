@@ -1,4 +1,4 @@
-// Live speech of the client library, over a running service with the shipped voice.
+// Live speech with the client library, over a running service with the shipped voice.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
@@ -11,7 +11,7 @@ import { synthesisCredits } from "../support/prices.js";
 import * as fc from "../support/properties.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
-/** The fewest solver steps: quality does not matter here. */
+/** The fewest solver steps, because quality does not matter here. */
 const FAST = { nfe: 4, room_tone: false } as const;
 
 let service: SharedService;
@@ -156,7 +156,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ type: "hear" } as const) },
 );
 
-test("after any order of writes, flushes and cancels, audio is in order and the balance paid for exactly what was sent", async () => {
+test("after any order of writes, flushes and cancels, audio is in order and exactly what was sent is charged", async () => {
   const { url, key } = await sharedService();
   const customer = new DauysClient({ baseUrl: url, apiKey: key });
   let total = 0;

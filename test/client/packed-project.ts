@@ -9,19 +9,19 @@ import { promisify } from "node:util";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
-/** Packages that the library installs, and those that a user adds for type checks in Node. */
+/** Packages that the library installs, and packages that a user adds for type checks in Node. */
 const PACKAGES = ["ws", "@types/node", "undici-types"];
 const STRICT = ["--strict", "--exactOptionalPropertyTypes", "--target", "es2023", "--ignoreConfig"];
 
 export const run = promisify(execFile);
 
-/** An empty project with the library, outside of this repository. */
+/** An empty project, outside this repository, in which the library is installed. */
 export interface PackedProject {
   readonly folder: string;
   write(name: string, content: string | Uint8Array): Promise<void>;
   /** Checks types, and compiles programs for Node. */
   compile(files: readonly string[], options: readonly string[]): Promise<void>;
-  /** Bundles `index.html` into `dist`, as a page's author would. */
+  /** Bundles `index.html` into `dist`, as the author of a page would. */
   bundle(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function installPacked(): Promise<PackedProject> {
   };
 }
 
-/** Runs a command that packs into `destination`, and returns the archives' paths. */
+/** Runs a command that packs into `destination`. Returns the paths of the archives. */
 async function packed(
   [program, ...args]: readonly [string, ...string[]],
   destination: string,

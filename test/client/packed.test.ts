@@ -17,9 +17,9 @@ import { DIALOGUE } from "./support.js";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const DIALOGUE_BYTES = Buffer.from(DIALOGUE.buffer, DIALOGUE.byteOffset, DIALOGUE.byteLength);
-/** The dialogue lasts about 10 s; a program without results is ended. */
+/** The dialogue lasts about 10 s. A program that has printed no results by then is ended. */
 const LISTENED_MS = 180_000;
-/** Synthesis loads models, which takes longer on a busy machine than Playwright waits by default. */
+/** Synthesis loads models, which on a busy machine takes longer than Playwright waits by default. */
 const PATIENCE_MS = 180_000;
 const FOR_NODE = ["--module", "nodenext", "--types", "node"];
 
@@ -117,7 +117,7 @@ test("the package contains every file that it imports", async () => {
   assert.ok(files.length > 30);
   for (const file of files) {
     const text = await readFile(join(folder, file), "utf8");
-    // Operators' commands load the rest by `import()`, which the package leaves out.
+    // Operator commands load the rest with `import()`, which the package omits.
     for (const [, name = ""] of text.matchAll(/^(?:import|export)\b(?:[^;"]*\bfrom)? "([^"]+)";$/gm)) {
       const isThere = name.startsWith(".")
         ? existsSync(resolve(folder, dirname(file), name))
@@ -206,7 +206,7 @@ test("the playground's curl, client and Python code gives the page's results", a
   assert.equal((await readFile(join(folder, "speech.wav"))).toString("latin1", 0, 4), "RIFF");
   assert.ok(JSON.parse((await shell(samples.transcribe.curl)).stdout).words.length > 0);
   assert.match(JSON.parse((await shell(samples.listen.curl)).stdout).token, /^st-svc-/);
-  // The service may not download from this address; the rejection shows that it read the address.
+  // The service may not download from this address. The rejection shows that it has read the address.
   const local = transcribeSamples(
     service.url,
     { url: "http://127.0.0.1:1/a b.wav" },
@@ -215,12 +215,12 @@ test("the playground's curl, client and Python code gives the page's results", a
       hotWords: ["айнұр", "алма:2"],
     },
   );
-  assert.match((await shell(local.curl)).stdout, /url/);
+  assert.match((await shell(local.curl)).stdout, /cannot fetch the URL/);
   await project.write("samples/local.py", local.python);
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
-test("the packaged command line speaks, transcribes, measures, and says where the operators' commands are", async () => {
+test("the packaged command line speaks, transcribes, measures, and says where the operator commands are", async () => {
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);
@@ -241,7 +241,9 @@ async function readManifest(): Promise<typeof manifestBefore> {
   return { text: await readFile(manifest, "utf8"), writtenAtMs: (await stat(manifest)).mtimeMs };
 }
 
-/** Compiles all programs for Node together: each compiler run would check Node's types again. */
+/**
+ * Compiles all programs for Node at once, because each run of the compiler would check Node's types again.
+ */
 function compiledForNode(): Promise<void> {
   nodeBuild ??= compileForNode();
   return nodeBuild;
@@ -285,7 +287,7 @@ function runNode(args: readonly string[], cwd = project.folder): Promise<{ reado
   return run(process.execPath, [...args], { cwd, env: environment() });
 }
 
-/** Opens a built page and returns the title that it sets. */
+/** Opens a built page. Returns the title that it sets. */
 async function titleIn(folder: string): Promise<string> {
   const files = createServer(async ({ url = "/" }, response) => {
     const name = url === "/" ? "index.html" : url.slice(1);

@@ -9,7 +9,10 @@ import type { SpeechRequest } from "../../src/client/types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 import { FAKE_JOB } from "../http/fake-jobs.js";
 
-/** Every option. A missing option does not compile; a missing parameter fails the test below. */
+/**
+ * Every option. If an option is missing, this does not compile; if a parameter is missing, the test below
+ * fails.
+ */
 const REQUEST: Required<SpeechRequest> = {
   text: "сәлем",
   model: "svc-kk-v1",
@@ -38,7 +41,7 @@ const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
   "/v1/stream": ["encoding", "token"],
   "/v1/tts/live": ["encoding", "token"],
 };
-/** Paths of other vendors' APIs, which have their own clients, and documents. */
+/** Paths of other vendors' APIs, which have their own clients, and of documents. */
 const NOT_OURS = [
   "/v1/audio/speech",
   "/v1/audio/transcriptions",

@@ -14,7 +14,7 @@ const KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
 const HEALTH = answerOf(200, { "content-type": "application/json" }, '{"status":"ok","models":[]}');
 const BUSY = answerOf(503, { "Retry-After": "0", "X-Svc-Error": "engine_busy" }, '{"detail":"busy"}');
 
-// Both transports follow the same rules: node:http and fetch.
+// Both transports, node:http and fetch, must follow the same rules.
 const CLIENTS = [
   { name: "node:http", Client: DauysClient },
   { name: "fetch", Client: BrowserClient },
@@ -54,7 +54,7 @@ for (const { name, Client } of CLIENTS) {
     await eventuallyNone(server);
   });
 
-  test(`${name}: a busy service gets a retry, with the same key for billed work`, async (t) => {
+  test(`${name}: a request to a busy service is retried, with the same key for billed work`, async (t) => {
     const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000)).toString("latin1");
     const server = await serverFor(t, (socket, index) => {
       if (index < 2) socket.write(BUSY);

@@ -92,7 +92,7 @@ test("requesting word times does not change the audio", async () => {
   );
   for (const [i, { start, end }] of rounded.entries()) {
     const { start: wholeStart, end: wholeEnd } = words[i]!;
-    // Both are rounded to milliseconds, from different origins.
+    // Both are rounded to milliseconds, but from different origins.
     assert.ok(Math.abs(start - ms(wholeStart)) <= 1 && Math.abs(end - ms(wholeEnd)) <= 1);
   }
 });
@@ -117,7 +117,7 @@ test("a long sentence arrives in growing chunks with their words", async () => {
     words.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
     expected.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
   );
-  // Both are rounded to milliseconds, from different origins.
+  // Both are rounded to milliseconds, but from different origins.
   for (const [i, { start }] of words.entries()) assert.ok(Math.abs(start - ms(expected[i]!.start)) <= 2);
 });
 
@@ -131,7 +131,7 @@ test("hot words are sent for files and live speech", async () => {
   await assert.rejects(refused, /hotwords must be written in the model's letters/);
 });
 
-test("a seed selects another take of the text, always the same one", async () => {
+test("a seed selects a different take of the text, always the same one", async () => {
   const speak = async (seed?: number) => (await client.speak({ text: "Сәлем!", nfe: 4, seed })).wav;
   const [own, first, again] = [await speak(), await speak(7), await speak(7)];
   assert.deepEqual(again, first);
@@ -292,7 +292,7 @@ test("an aborted session does not keep the process alive", async () => {
     const client = new DauysClient({ baseUrl: ${JSON.stringify(service.url)}, apiKey: ${JSON.stringify(service.key)} });
     const stop = new AbortController();
     const live = client.live({ signal: stop.signal, onStatus: () => stop.abort() });
-    // Longer than a session takes to open.
+    // This takes longer to send than a session takes to open.
     const text = "Бүгін ауа райы жақсы болады. ".repeat(20);
     const speech = client.speak({ text, nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
     await live.done.catch(() => {});

@@ -29,7 +29,7 @@ test("pieces are joined, long ones are cut, and surrogate pairs stay whole", () 
   assert.ok(pieces.every((piece) => piece.isWellFormed()));
 });
 
-test("text waits while the service is behind, and continues as it begins, skips or ends sentences", () => {
+test("text waits while the service is behind, and continues as the service starts, skips or ends sentences", () => {
   const outbox = new SpeechOutbox();
   outbox.text("а".repeat(10_000));
   outbox.flush();
@@ -76,7 +76,7 @@ test("in any order, the service gets all text that was not cancelled, and never 
       const outbox = new SpeechOutbox();
       let counted = 0;
       let received = 0;
-      /** Characters that wait at the service, by turn, and those of each turn that were spoken. */
+      /** Characters that wait at the service by turn, and how many of each turn were spoken. */
       let waiting = new Map<number, number>();
       const spoken = new Map<number, number>();
       let written = 0;

@@ -5,7 +5,7 @@ import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { pace as waitAs } from "../support/pace.js";
 
-/** Four utterances with pauses between them, one of them ended early by finalize. */
+/** Four utterances with pauses between them. `finalize` ends one of them early. */
 export const DIALOGUE = joined(
   silence(0.3),
   speech("kazakh-speech-commands/example_1.flac"),
@@ -29,9 +29,9 @@ export interface Received {
 export interface ListenOptions extends LiveOptions {
   /** Awaited before the piece with this number is sent. */
   readonly before?: (piece: number, results: readonly LiveResult[]) => Promise<void> | void;
-  /** Pieces before which `finalize` is called. */
+  /** Numbers of the pieces before which `finalize` is called. */
   readonly finalizeBefore?: readonly number[];
-  /** How many times faster than real time. */
+  /** Speed as a multiple of real time. */
   readonly pace?: number;
 }
 
@@ -63,12 +63,12 @@ export interface RawServer {
   readonly url: string;
   /** Bytes received so far, by connection. */
   readonly received: string[];
-  /** Connections with a request: fetch opens others in advance. */
+  /** Number of connections with a request; fetch opens others in advance. */
   readonly openConnections: number;
   close(): Promise<void>;
 }
 
-/** A TCP server whose responses a test chooses: none, a part of one, or invalid HTTP. */
+/** A TCP server whose responses the test chooses: none, part of one, or invalid HTTP. */
 export async function startRawServer(onRequest: (socket: Socket, index: number) => void): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const asked = new Set<Socket>();
@@ -104,7 +104,7 @@ export async function startRawServer(onRequest: (socket: Socket, index: number) 
   };
 }
 
-/** A complete HTTP response. */
+/** Returns a complete HTTP response. */
 export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${lines.join("")}\r\n${body}`;

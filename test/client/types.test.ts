@@ -16,7 +16,7 @@ import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
-// The compiler compares them: a member that only one side has does not compile.
+// The compiler compares the types: if only one side has a member, this does not compile.
 const SAME: readonly true[] = [
   true satisfies Same<client.Transcription, Transcription>,
   true satisfies Same<Required<client.Transcription>, Required<Transcription>>,
@@ -53,7 +53,7 @@ test("browser modules and their types need no package and no Node API", () => {
   }
 });
 
-/** Returns every file that a module imports, directly or through others. */
+/** Returns every file that a module imports, directly or through other modules. */
 function reachableFrom(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);

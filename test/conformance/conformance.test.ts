@@ -43,7 +43,7 @@ test("our own service passes every case", () => {
   assert.equal(results.length, LIVE_CASES.length + SPEECH_CASES.length);
 });
 
-test("the cases cost at most what they announce", () => {
+test("the cases cost at most the announced amount", () => {
   const most = mostCredits(ALL, clip);
   assert.ok(charged > 0 && charged <= most, `${charged} of ${most}`);
 });
@@ -66,7 +66,7 @@ test("every case is failed by a faulty server", () => {
   assert.deepEqual([...found], ids);
 });
 
-/** The numbers of the cases that fail against a server that says what was recorded. */
+/** Returns the numbers of the cases that fail against a server that replays a recording. */
 async function failuresOf(records: Records): Promise<readonly string[]> {
   const replay = await startReplay(records);
   try {

@@ -2,7 +2,7 @@ import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import type { Answer, Message, Trace, TraceEntry } from "../../src/conformance/trace.js";
 import type { Records } from "./replay.js";
 
-/** A server that breaks one rule, and the number of the case that must find it. */
+/** A server that breaks one rule, and the number of the case that must detect this. */
 export interface Fault {
   readonly is: string;
   readonly foundBy: string;
@@ -11,7 +11,7 @@ export interface Fault {
 
 type Edit = (message: Message, index: number, all: readonly Message[]) => readonly Message[];
 
-/** Changes the record of some sessions; of all of them without names. */
+/** Changes the record of the named sessions; without names, of all sessions. */
 function onTraces(names: readonly string[], edit: (trace: Trace, records: Records) => Trace): Fault["apply"] {
   return (records) => {
     const changed = [...records.traces].map(
@@ -47,7 +47,7 @@ function onMessages(names: readonly string[], edit: Edit): Fault["apply"] {
   });
 }
 
-/** Changes members of the messages of a type that satisfy a condition. */
+/** Changes members of the messages of one type that satisfy a condition. */
 function changed(
   names: readonly string[],
   type: string,
@@ -103,7 +103,7 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
   ["waits 400 ms by default", 21, changed(["defaults"], "ready", () => ({ eou_ms: 400 }))],
   ["sends words unasked", 22, changed(["defaults"], "final", () => ({ words: [] }))],
   [
-    "sends partials unasked",
+    "sends partials without a request",
     23,
     onMessages(["without partials"], (each) =>
       each.type === "final" ? [{ ...each, type: "partial", stable: 0 }, each] : [each],
@@ -130,7 +130,7 @@ const LIVE: readonly (readonly [is: string, foundBy: number, apply: Fault["apply
     onMessages(TWO, (each) => (each.type === "final" ? [each, { ...each, text: "other" }] : [each])),
   ],
   [
-    "leaves an utterance number out",
+    "skips an utterance number",
     40,
     onMessages(TWO, (each) => [isSecond(each) ? { ...each, utterance: 2 } : each]),
   ],
@@ -262,7 +262,7 @@ function at8Khz(frame: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** Moves the first word by one character; the JSON keeps its length. */
+/** Moves the first word by one character, so that the JSON keeps its length. */
 function misplaced(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
   copy.write('"from":1', copy.indexOf('"from":0'));

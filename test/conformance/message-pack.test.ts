@@ -23,7 +23,7 @@ test("reads every JSON value that the service's encoder writes", () => {
     assert.deepEqual(readMessagePack(encode(value)), value);
 });
 
-test("rejects bytes that are cut off, and bytes after the value", () => {
+test("rejects truncated bytes, and bytes after the value", () => {
   const message = encode({ type: "final", text: "сәлем" });
   for (let length = 0; length < message.length; length++)
     assert.throws(() => readMessagePack(message.subarray(0, length)), RangeError);

@@ -14,8 +14,8 @@ export interface ReplayServer {
 }
 
 /**
- * Starts a server on a real socket that says what a recorded server said, session by session: it waits for
- * each step of the client before the messages that followed it.
+ * Starts a server on a real socket that replays what a recorded server sent, session by session. It waits for
+ * each step of the client before it sends the messages that followed that step.
  */
 export async function startReplay({ traces, answers }: Records): Promise<ReplayServer> {
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ export async function startReplay({ traces, answers }: Records): Promise<ReplayS
     // A client may leave at any time.
     socket.on("error", () => {});
     const name = nameOf(request);
-    // The first use of the token that is used twice.
+    // This is the first use of the token that is used twice.
     const isFirstUse = name === "used token" && !seen.has(name);
     seen.add(name);
     const trace = required(traces, isFirstUse ? "token in query" : name);

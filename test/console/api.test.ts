@@ -112,7 +112,7 @@ describe("accounts", () => {
     assert.equal((await old.ask("POST", "/sign-in", signIn("another good one"))).status, 200);
   });
 
-  test("guesses of the current password count as guesses at sign-in", async () => {
+  test("wrong current passwords count as failed sign-ins", async () => {
     const visitor = running.visitor();
     await visitor.signUp("left-open@example.org");
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -334,7 +334,7 @@ describe("deleting an account", () => {
   });
 });
 
-/** A valid body for a route, which rejects unknown fields. */
+/** Returns a valid body for a route. Routes reject unknown fields. */
 function bodyOf(path: string): object {
   if (path.endsWith("/keys")) return { name: "x" };
   if (path.includes("/keys/")) return {};
@@ -384,7 +384,7 @@ describe("access", () => {
     assert.match(query.json.detail, /"day": did you mean "days"\?/);
   });
 
-  test("every route returns 404 for a foreign id without changing anything", async () => {
+  test("every route returns 404 for an id of another organization, without changing anything", async () => {
     const stranger = running.visitor();
     const own = await stranger.signUp("stranger@example.org");
     const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;
@@ -500,7 +500,7 @@ describe("service facts", () => {
     });
   });
 
-  test("limits are those of the organization's tier and of the code", async () => {
+  test("limits match the organization's tier and the code", async () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("limited@example.org");
     const limits = async () => (await visitor.ask("GET", `/organizations/${mine}/limits`)).json;
@@ -653,7 +653,7 @@ describe("credits", () => {
       quantity: 50,
       credits: 20,
     });
-    // The same through the public API, with a key and with a playground key.
+    // The same through the public API, with an ordinary key and with a playground key.
     const { key_id, key_name, ...ofOneKey } = row;
     const more = { ...hold, id: "req_more", quantity: { units: 10, unitsPerSecond: 1 } };
     assert.equal(await changes.open({ ...more, origin: { ...hold.origin, keyId: "playground" } }), true);
@@ -700,7 +700,7 @@ describe("credits", () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("filtering@example.org");
     const { changes, holds, transfers } = running.store;
-    // Work for 4 credits follows each payment; every third time 2 credits are refunded.
+    // Work for 4 credits follows each payment. Every third time, 2 credits are refunded.
     for (let payment = 1; payment <= 60; payment++) {
       await transfers.topUp(payer, payment, `f${payment}`);
       const hold = {
@@ -726,7 +726,7 @@ describe("credits", () => {
       expected.unshift(`${kind} ${signed} ${balance}`);
     }
     assert.equal(balance, (await visitor.ask("GET", `/organizations/${payer}/credits`)).json.balance);
-    // As the export does: every page continues from the balance of the previous one.
+    // Do as the export does: each page continues from the balance of the previous one.
     const paged: string[] = [];
     for (let before: LedgerCursor | null = null; ; ) {
       const page: LedgerEntry[] = await running.store.console.reports.ledger(payer, {

@@ -30,7 +30,7 @@ before(async () => {
   writeFileSync(speech, await spokenWav(service));
   for (let nth = 1; nth <= RECORDINGS; nth++) {
     const name = join(recordings, `Совещание ${String(nth).padStart(2, "0")}.wav`);
-    // Of a second and more, so that no two are alike; the first two have speech.
+    // Each lasts a second or more, and no two are alike. Only the first two contain speech.
     if (nth > 2) writeFileSync(name, writeWav(new Int16Array(RATE_HZ + nth), RATE_HZ));
     else writeFileSync(name, readFileSync(speech));
   }
@@ -104,7 +104,7 @@ for (const [code, title] of [
   ["kk", "Тапсырмалар"],
   ["ru", "Задания"],
 ] as const)
-  test(`the page of jobs is complete in ${code}`, async () => {
+  test(`the jobs page is complete in ${code}`, async () => {
     await page.evaluate(`localStorage.setItem("dauys.language", ${JSON.stringify(code)})`);
     await page.reload();
     await page.getByRole("heading", { level: 1, name: title }).waitFor();

@@ -5,10 +5,13 @@ import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** Screenshots for review, in a git-ignored folder; not taken in the full gate, where they would cost a minute. */
+/**
+ * Screenshots for review, in a git-ignored folder. The full gate takes none, because they would cost a
+ * minute.
+ */
 const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
 const HAS_PICTURES = process.env["CONSOLE_PICTURES"] !== undefined;
-/** Rules that depend on the layout; the wide layout covers all others. */
+/** Rules that depend on the layout. The wide layout covers all others. */
 const OF_LAYOUT = ["scrollable-region-focusable", "target-size", "button-name", "link-name", "label"];
 interface Appearance {
   readonly name: "light" | "dark" | "narrow";
@@ -16,13 +19,13 @@ interface Appearance {
   readonly width: number;
   readonly height: number;
   readonly scheme: "light" | "dark";
-  /** axe options. */
+  /** Options for axe. */
   readonly rules: { readonly runOnly?: readonly string[] };
 }
 
 const LOOKS: readonly Appearance[] = [
   { name: "light", width: 1_280, height: 860, scheme: "light", rules: {} },
-  // Themes differ only in colours, layouts in everything else: check each only once.
+  // Themes differ only in colours, and layouts in everything else, so check each only once.
   { name: "dark", width: 1_280, height: 860, scheme: "dark", rules: { runOnly: ["color-contrast"] } },
   {
     name: "narrow",
@@ -33,7 +36,7 @@ const LOOKS: readonly Appearance[] = [
   },
 ];
 
-/** Skip the third of the rules that find only moderate and minor faults, which are not reported below. */
+/** Skips the third of the rules that find only moderate and minor faults, which are not reported below. */
 const WITHOUT_LESSER_RULES = `axe.configure({
   rules: axe._audit.rules
     .filter(({ impact }) => impact === "moderate" || impact === "minor")
@@ -43,7 +46,7 @@ const WITHOUT_LESSER_RULES = `axe.configure({
 const WITHOUT_COLOURS = { rules: { "color-contrast": { enabled: false } } };
 
 type Look = Appearance["name"];
-/** Languages differ in lengths, not in colours. */
+/** Languages differ in the lengths of texts, not in colours. */
 export const OTHER_LANGUAGE: readonly Look[] = ["light", "narrow"];
 
 interface Finding {
@@ -52,9 +55,11 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Element paths already measured, by colour scheme. */
+/** Paths of elements that were already measured, by colour scheme. */
 const seenColours = new Map<string, Set<string>>();
-/** Returns the path of every element with its own text: everything that style sheets can distinguish. */
+/**
+ * Returns the paths of all elements with text of their own, which is all that style sheets can distinguish.
+ */
 const COLOURED = `(() => {
   const contents = /^(href|id|for|lang|name|value|src|title|alt|placeholder|d|aria-label|aria-labelledby|aria-describedby)$/;
   const known = new Map();
@@ -91,12 +96,12 @@ export async function inspect(
     const isColoured = !rules.runOnly?.some((rule) => rule !== "color-contrast");
     const hasNewColours = isColoured && (await seesNewColours(page, scheme));
     if (look.name === "dark" && !hasNewColours) continue;
-    // Evaluated through the debugger, which the pages' policy does not restrict; it stays until a reload.
+    // Evaluated through the debugger, which the pages' policy does not restrict. It stays until a reload.
     if ((await page.evaluate("typeof axe")) === "undefined") {
       await page.evaluate(axe.source);
       await page.evaluate(WITHOUT_LESSER_RULES);
     }
-    // `preload: false`: no rule in use reads style sheets or media.
+    // `preload: false`, because no rule in use reads style sheets or media.
     const known = hasNewColours || rules.runOnly !== undefined ? {} : WITHOUT_COLOURS;
     const options = JSON.stringify({ resultTypes: ["violations"], preload: false, ...rules, ...known });
     const findings = (await page.evaluate(
@@ -110,7 +115,9 @@ export async function inspect(
   await page.setViewportSize({ width: 1_280, height: 860 });
 }
 
-/** True if a page may have new text colours in this scheme; measuring them takes half of axe's time. */
+/**
+ * Returns whether a page may have new text colours in this scheme. Measuring them takes half of axe's time.
+ */
 async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
   const seen = seenColours.get(scheme) ?? new Set();
   seenColours.set(scheme, seen);
@@ -120,7 +127,7 @@ async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
   return isNew;
 }
 
-/** Elements that a narrow window hides or cuts. */
+/** Returns elements that a narrow window hides or cuts off. */
 export async function outOfSight(page: Page, selector: string): Promise<readonly string[]> {
   await page.setViewportSize({ width: 390, height: 844 });
   const found = await page.evaluate(`(() => {
@@ -135,7 +142,7 @@ export async function outOfSight(page: Page, selector: string): Promise<readonly
   return found as readonly string[];
 }
 
-/** True if a text is in a place that outlives a dialog. */
+/** Returns whether a text is in a place that remains when a dialog closes. */
 export async function isKept(page: Page, text: string): Promise<boolean> {
   const places = (await page.evaluate(`[
     location.href,

@@ -6,9 +6,9 @@ import type { ServiceProcess } from "../support/service-process.js";
 export const PASSWORD = "correct horse battery";
 export const SPOKEN = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SILENCE_SAMPLES = 24_000;
-/** Share of the text's length: a few letters may be missing, words may not. */
+/** Share of the text's length: a few letters may be missing, but not words. */
 const HEARD_LENGTH = 0.9;
-/** Timeout of a page's actions: far more than a busy machine needs. */
+/** Timeout of a page's actions, far longer than a busy machine needs. */
 export const PATIENCE_MS = 120_000;
 const POLL_MS = 100;
 
@@ -28,7 +28,7 @@ export async function spokenWav(service: Pick<ServiceProcess, "url" | "key">): P
   return Buffer.concat([header, pcm]);
 }
 
-/** Launches a browser whose microphone plays a file once each time it is opened. */
+/** Launches a browser whose microphone plays a file once, each time it is opened. */
 export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
   return launchChromium(
     "--use-fake-ui-for-media-stream",
@@ -40,11 +40,11 @@ export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
 export interface Collected {
   /** Texts in order, without immediate repetitions. */
   readonly texts: readonly string[];
-  /** Heights of the box around the element, by window width in pixels. */
+  /** Heights of the box around the element, by window width, in pixels. */
   readonly heights: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Watches the text of an element that appears and disappears; the returned function ends the watch. */
+/** Watches the text of an element that appears and disappears. The returned function ends the watch. */
 export async function collectTexts(
   page: Page,
   selector: string,
@@ -66,16 +66,16 @@ export async function collectTexts(
   return async () => (await page.evaluate("collected()")) as Collected;
 }
 
-/** A text without case and punctuation, for comparison. */
+/** Returns a text without case and punctuation, for comparison. */
 export function wordsOf(text: string): string {
   return text.toLowerCase().replace(/[.,?!:]| —/g, "");
 }
 
-/** Waits for finals about as long as the spoken text, stops the session, and returns them. */
+/** Waits for finals about as long as the spoken text, then stops the session and returns them. */
 export async function heardText(page: Page): Promise<string> {
   const finals = page.locator(".heard .final");
   const deadlineMs = performance.now() + PATIENCE_MS;
-  // The caller's comparison reports a text that stays too short.
+  // If the text stays too short, the caller's comparison reports that.
   while ((await finals.allTextContents()).join(" ").length < SPOKEN.length * HEARD_LENGTH) {
     if (performance.now() > deadlineMs) break;
     await pace(POLL_MS);

@@ -76,8 +76,8 @@ async function open(name: string): Promise<void> {
 }
 
 /**
- * Starts listening; settles in mid-utterance. The microphone plays the speech once, and a partial is visible
- * for a second or two, so observe from before the start.
+ * Starts listening, and settles in mid-utterance. The microphone plays the speech only once, and a partial is
+ * visible for a second or two, so observe from before the start.
  */
 async function startSpeaking(listening: Page): Promise<void> {
   await Promise.all([
@@ -100,7 +100,7 @@ async function assertHeardOnce(): Promise<void> {
   );
 }
 
-// Each test starts with an unloaded model. The gate holds the response until the page shows what it is
+// Each test starts with an unloaded model. The gate holds back the response until the page shows what it is
 // waiting for, however fast this machine loads the model.
 describe("a cold service", () => {
   test("status shows which engines are cold", async () => {
@@ -113,7 +113,7 @@ describe("a cold service", () => {
   test("speak says that the model is loading, then plays", async () => {
     await open("Speak");
     await page.locator(".voice").first().waitFor();
-    // Bypasses the gate, because cookies are not bound to ports.
+    // Bypass the gate, which works because cookies are not bound to ports.
     const loading = eventually("status shows that the model is loading", async () => {
       const status = await page.context().request.get(`${service.url}/console/api/status`);
       return /"kind":"synthesis"[^}]*"state":"loading"/.test(await status.text());
@@ -190,12 +190,12 @@ describe("a lost connection", () => {
     await page.getByText("The service cannot be reached.").first().waitFor();
     await inspect(page, "credits-unreachable");
     gate.restore();
-    // The balance, the prices and the ledger retry separately.
+    // The balance, the prices and the ledger are retried separately.
     const again = page.getByRole("button", { name: "Try again" });
     for (const part of [2, 1, 0]) await again.nth(part).click();
     await page.locator(".ledger tbody tr").first().waitFor();
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
-    // The operator has set no price and no contact.
+    // The operator has set neither a price nor a contact.
     await page.getByText("The service operator sets the price of credits.").waitFor();
     assert.deepEqual(await page.locator(".card .limits tbody td:last-child").allInnerTexts(), [
       "400 credits\n1,000 characters",
@@ -334,11 +334,11 @@ test("a live session accepts a browser's WebM and names its MP4, however it is c
       const { description } = await message;
       return description === undefined ? { code } : { code, description };
     })()`);
-  // At the shorter interval Chromium sends the first byte of its WebM file alone.
+  // At the shorter interval, Chromium sends the first byte of its WebM file alone.
   for (const everyMs of [20, 250])
     assert.deepEqual(await recorded("audio/webm", everyMs), { code: 1000 }, `every ${everyMs} ms`);
   const { code, description } = await recorded("audio/mp4", 250);
   assert.equal(code, 4400);
-  assert.match(description ?? "", /^live audio must be .* received a file of MP4 /);
+  assert.match(description ?? "", /^live audio must be .* received MP4 /);
   await own.close();
 });

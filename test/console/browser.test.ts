@@ -36,14 +36,16 @@ const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 /** Tolerance for the service's own errors on clean speech, and for the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 const FIRST_LOAD_BYTES = 200_000;
-/** Slow enough to see the upload's progress even on a busy machine; after 20 s the limit is lifted. */
+/** Slow enough to see the upload's progress even on a busy machine. After 20 s the limit is lifted. */
 const SLOW_UPLOAD_BYTES_PER_S = 20_000;
-/** Share of the words that even a busy machine marks while they play; short ones may fall between two frames. */
+/**
+ * Share of the words that even a busy machine marks while they play. Short words may fall between two frames.
+ */
 const SHOWN_WORDS = 0.5;
 const MOST_PLAYS = 6;
 const SLIDER_STEPS = 100;
 
-/** The shipped models, and tiny ones of two public families. */
+/** The shipped models, and tiny models of two public families. */
 const INSTALLED = [
   RECOGNIZER_FOLDER,
   SYNTHESIZER_FOLDER,
@@ -51,7 +53,7 @@ const INSTALLED = [
   "test/fixtures/adapters/tiny-matcha",
 ];
 
-/** Settings of the operator that the pages show. */
+/** Operator settings that the pages show. */
 const SHOWN_SETTINGS = {
   CREDIT_PRICE: "1/25000 USD",
   OPERATOR_CONTACT: "sound@example.org",
@@ -67,13 +69,13 @@ const folder = mkdtempSync(join(tmpdir(), "dauys-console-"));
 const speech = join(folder, "speech.wav");
 const models = mkdtempSync(join(tmpdir(), "dauys-models-"));
 const faults: string[] = [];
-/** Charged requests, as their responses report them. */
+/** Charged requests, as their responses reported them. */
 const charges: Charge[] = [];
-/** IDs of all requests and live sessions of the page and of these tests. */
+/** IDs of all requests and live sessions, both of the page and of these tests. */
 const asked = new Set<string>();
-/** Every host that a page has requested anything from. */
+/** Every host from which a page has requested anything. */
 const hosts = new Set<string>();
-/** Another site's server, which has the recording. */
+/** Server of another site, which has the recording. */
 let elsewhere: Server;
 let recordingUrl = "";
 let service: ServiceProcess;
@@ -205,7 +207,7 @@ describe("the console in a browser", () => {
     await inspect(page, "limits");
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service is accepting requests.").waitFor();
-    // The tests' setup has synthesized speech; the other engines load with their first work.
+    // The setup of the tests has synthesized speech. The other engines load with their first work.
     const states = await page.locator(".state-of strong").allTextContents();
     assert.deepEqual(states, ["Warm", ...Array.from({ length: 5 }, () => "Cold"), "Broken"]);
     await inspect(page, "status");
@@ -226,7 +228,7 @@ describe("the console in a browser", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     key = await page.getByRole("dialog").getByLabel("Key", { exact: true }).inputValue();
     assert.match(key, /^sk-svc-[0-9a-f]{48}$/);
-    // A screenshot contains the key, but the test's service is deleted within a minute.
+    // The screenshot contains the key, but the test's service is deleted within a minute.
     await inspect(page, "key-created");
     for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
     await page.getByText("You have not copied this key.").waitFor();
@@ -460,7 +462,7 @@ describe("the console in a browser", () => {
     assert.ok(!sentences.join(" ").includes("black"), "no text names a colour of one theme");
     await page.getByText("A minute costs 360 credits. $0.0144").waitFor();
     await inspect(page, "listen-empty");
-    // Partials are replaced quickly and the voice pauses: record both as they appear.
+    // Partials are replaced quickly and the voice pauses, so record both as they appear.
     await page.evaluate(`(() => {
       Object.assign(globalThis, { partialColour: null, loudest: 0 });
       new MutationObserver(() => {
@@ -669,7 +671,7 @@ describe("the console in a browser", () => {
     await page.getByRole("button", { name: "Invite" }).click();
     await inspect(page, "members-invite");
     await page.getByRole("button", { name: "Create link" }).click();
-    // It is in the page a moment before its dialog opens and takes the focus.
+    // The field is in the page a moment before its dialog opens and takes the focus.
     await page.getByLabel("Invitation link").waitFor();
     const link = await page.getByLabel("Invitation link").inputValue();
     await page.keyboard.press("Escape");
@@ -858,7 +860,7 @@ describe("the console in a browser", () => {
     assert.deepEqual(faults, []);
     assert.ok(charges.length >= 5, "charges were compared");
     assert.match(service.output(), /playground-key/, "the log has requests");
-    // The service prints the development key at its start, on the operator's terminal.
+    // The service prints the development key at startup, in the operator's terminal.
     assert.ok(!service.output().replaceAll(service.key, "").includes("sk-svc-"));
     assert.deepEqual([...hosts], [new URL(service.url).host]);
   });
@@ -886,13 +888,15 @@ async function spendEverything(): Promise<void> {
   }
 }
 
-/** The charge for a transcription of `speech`; the browser does not keep the last event, which reports it. */
+/**
+ * Returns the charge for transcribing `speech`. The browser does not keep the last event, which reports it.
+ */
 function chargeOf(answer: Response): Charge {
   const samples = (statSync(speech).size - 44) / 2;
   return { requestId: answer.headers()["x-request-id"] ?? "", credits: fileCredits(samples, 24_000) };
 }
 
-/** Drops a file on the page, as the mouse does. */
+/** Drops a file on the page, as a mouse does. */
 async function dropFile(path: string): Promise<void> {
   const base64 = readFileSync(path).toString("base64");
   await page.evaluate(`(() => {
@@ -905,7 +909,7 @@ async function dropFile(path: string): Promise<void> {
 }
 
 /**
- * Plays the recording and checks that its words are highlighted in order; repeats it more slowly if a busy
+ * Plays the recording and checks that its words are highlighted in order. Repeats it more slowly if a busy
  * machine highlighted only a few.
  */
 async function playAlong(): Promise<void> {
@@ -927,7 +931,7 @@ async function playAlong(): Promise<void> {
   }
 }
 
-/** The position of the speech's slider in seconds, and the text next to it. */
+/** Returns the position of the speech's slider in seconds, and the text next to it. */
 async function sliderState(): Promise<{ position: number; length: number; times: string }> {
   const [position, length, times] = (await page.evaluate(`[
     Number(document.querySelector(".seek input").value),
@@ -937,7 +941,10 @@ async function sliderState(): Promise<{ position: number; length: number; times:
   return { position, length, times };
 }
 
-/** Waits until the speech has played to its end. The button is the same before its start, the slider is not. */
+/**
+ * Waits until the speech has played to its end. The button looks the same before the start, but the slider
+ * does not.
+ */
 async function untilEnd(): Promise<void> {
   const play = page.locator(".player").getByRole("button", { name: "Play" });
   await eventually("playback has ended, with the slider at the end", async () => {
@@ -946,7 +953,9 @@ async function untilEnd(): Promise<void> {
   });
 }
 
-/** Plays the speech from its start, and pauses while a word is marked; within the page, to be quick enough. */
+/**
+ * Plays the speech from its start, and pauses while a word is marked. Runs in the page, to be quick enough.
+ */
 async function pauseAtWord(): Promise<void> {
   await page.evaluate(`new Promise((settle) => {
     const button = (name) =>
@@ -963,7 +972,9 @@ async function pauseAtWord(): Promise<void> {
   })`);
 }
 
-/** Moves the slider of a paused speech from its start almost to its end, and returns the words marked. */
+/**
+ * Moves the slider of a paused speech from the start almost to the end. Returns the words that were marked.
+ */
 async function wordsBySeeking(): Promise<readonly string[]> {
   return page.evaluate<string[]>(`(async () => {
     const slider = document.querySelector(".seek input");
@@ -979,7 +990,7 @@ async function wordsBySeeking(): Promise<readonly string[]> {
   })()`);
 }
 
-/** Asserts that the texts shown are words of the list, in order. */
+/** Asserts that the displayed texts are words from the list, in order. */
 function assertInOrder(shown: readonly string[], words: readonly string[]): void {
   let next = 0;
   for (const text of shown) {
@@ -994,7 +1005,7 @@ function numberOf(text: string): number {
   return Number(text.replace("−", "-").replaceAll(",", ""));
 }
 
-/** Saves a button's download, and returns its path. */
+/** Downloads a file with a button. Returns its path. */
 async function downloaded(button: Locator): Promise<string> {
   const waited = page.waitForEvent("download");
   await button.click();
@@ -1008,7 +1019,7 @@ async function savedText(place: Locator, ending: string): Promise<string> {
   return readFileSync(await downloaded(place.getByRole("button", { name: `Download ${ending}` })), "utf8");
 }
 
-/** Presses Copy, and returns the clipboard's text. */
+/** Presses Copy, and returns the text in the clipboard. */
 async function copied(place: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");
   // "Copied" is visible for two seconds, so observe from before the click.
@@ -1033,7 +1044,7 @@ async function playSound(button: Locator): Promise<void> {
   await eventually("it stops", async () => /^Play: /.test((await button.getAttribute("aria-label")) ?? ""));
 }
 
-/** Chooses the second voice with the keyboard, after playing its sample. */
+/** Plays the sample of the second voice, then chooses that voice with the keyboard. */
 async function chooseVoice(): Promise<void> {
   const voices = page.getByRole("radiogroup", { name: "Voice" });
   await voices.getByText("Good for news, long reading").waitFor();
@@ -1048,7 +1059,7 @@ async function chooseVoice(): Promise<void> {
   await page.getByText("nfe 16", { exact: true }).waitFor();
 }
 
-/** Inserts a pause at the cursor; wrong options are explained, and disable the button. */
+/** Inserts a pause at the cursor. Invalid options are explained, and disable the button. */
 async function writeSpeechOptions(): Promise<void> {
   const text = page.getByLabel("Text", { exact: true });
   await text.fill("Бір екі");
@@ -1077,7 +1088,7 @@ async function open(name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** Runs curl as the page shows it. */
+/** Runs the curl command that the page shows. */
 function curlSpeech(): { readonly status: number; readonly requestId: string } {
   const written = execFileSync("curl", [
     ...["-s", "-o", join(folder, "curl.wav"), "-w", "%{http_code} %header{x-request-id}"],
@@ -1113,13 +1124,13 @@ async function choose(form: "Readable" | "As spoken"): Promise<void> {
   await page.getByRole("button", { name: form, exact: true }).click();
 }
 
-/** The words of a SubRip file, without numbers and times. */
+/** Returns the words of a SubRip file, without numbers and times. */
 function subtitleText(srt: string): string {
   const lines = srt.split("\n").filter((line) => /\p{L}/u.test(line));
   return lines.join(" ");
 }
 
-/** A transcript with capitals and marks. */
+/** Matches a transcript with capitals and punctuation. */
 const READABLE = /^\p{Lu}[^\n]{1,1000}[.?]$/u;
 
 function assertSame(hypothesis: string): void {

@@ -45,7 +45,7 @@ function colour(name: string, place: number): string {
   return found?.[place + 1] ?? assert.fail(`no colour --${name}`);
 }
 
-/** The contrast ratio of two colours, 1 to 21 (WCAG 2.2). */
+/** Returns the contrast ratio of two colours, 1 to 21 (WCAG 2.2). */
 function contrast(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (lighter + 0.05) / (darker + 0.05);

@@ -41,7 +41,7 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: only paths of the console's pages are found`, async () => {
+  test(`${front}: other paths than those of the console's pages return 404`, async () => {
     for (const path of [...SIGNED_IN_PATHS, ...OPEN_PATHS]) {
       for (const end of ["", "/"]) assert.equal((await get(`/console/${path}${end}`)).status, 200, path);
     }
@@ -53,7 +53,7 @@ for (const front of FRONTS) {
     }
   });
 
-  test(`${front}: assets are compressed and immutable, other paths not found`, async () => {
+  test(`${front}: assets are compressed and immutable, unknown assets return 404`, async () => {
     const html = await (await get("/console")).text();
     const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? "";
     const sizes: number[] = [];

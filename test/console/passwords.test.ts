@@ -13,7 +13,7 @@ test("a password matches its hash in any Unicode normalization", async () => {
 });
 
 test("sign-ins beyond the queue are rejected as busy", async () => {
-  // A stored hash includes its cost; the service's own would take a third of a second.
+  // A stored hash includes its cost. The cost that the service uses would take a third of a second.
   const cheap = `scrypt$2$1$1$AAAA$${Buffer.alloc(32).toString("base64")}`;
   const all = await Promise.allSettled(
     Array.from({ length: 60 }, () => isPassword("x", cheap, PASSWORD_COST)),

@@ -45,7 +45,7 @@ describe("paragraphs of a transcript", () => {
   });
 });
 
-test("a figure has the times of all its spoken words, and is found by them", () => {
+test("a number in digits has the times of all its spoken words, and is found by them", () => {
   const words = ["он", "бесінші", "наурыз"].map((word, at) => ({ word, start: at, end: at + 0.9 }));
   const transcript = {
     words,

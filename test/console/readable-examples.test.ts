@@ -34,7 +34,7 @@ after(async () => {
   assert.equal(await service.stop(), 0, service.output());
 });
 
-/** Saves the transcript as a file of the page. */
+/** Saves the transcript as a file from the page. */
 async function saved(ending: string): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -50,7 +50,7 @@ async function saved(ending: string): Promise<string> {
 
 for (const steps of readableExamples()) {
   const [first] = steps;
-  // The page has no choice of numerals, so examples with one are compared with the default.
+  // The page does not offer a choice of numerals, so examples that have one are compared with the default.
   const withDefault = steps.filter(({ args }) => args[0] === "transcribe" && !args.includes("--numerals"));
   test(`the console shows and saves the texts of ${first!.args[1]}`, async () => {
     const isSpoken = first!.args[0] === "speak";

@@ -20,7 +20,7 @@ import { SILENT } from "../support/silent-log.js";
 export const PUBLIC_URL = "https://speech.example.org";
 export const PASSWORD = "correct horse battery";
 
-/** The facts of a service with default settings, with a price and a contact. */
+/** Facts of a service with default settings, a price and a contact. */
 const FACTS: ServiceFacts = {
   serve: ["synthesis", "transcription", "live"],
   tariffs: DEFAULT_TARIFFS,
@@ -46,7 +46,7 @@ export interface VisitorAnswer {
   readonly json: any;
 }
 
-/** A user with a browser: keeps the cookie, and sends its page's origin. */
+/** A user with a browser: keeps the cookie, and sends the origin of its page. */
 export class Visitor {
   readonly #base: string;
   cookie = "";
@@ -82,7 +82,7 @@ export class Visitor {
     return { status: answer.status, headers: answer.headers, text, json: isJson ? JSON.parse(text) : null };
   }
 
-  /** Signs up and returns the organization's id. */
+  /** Signs up. Returns the organization's ID. */
   async signUp(email: string, more: object = { organization: "Acme" }): Promise<string> {
     const { status, json, text } = await this.ask("POST", "/sign-up", { email, password: PASSWORD, ...more });
     if (status !== 201) throw new Error(`sign-up of ${email} was rejected: ${text}`);
@@ -101,7 +101,7 @@ export interface RunningConsole {
   stop(): Promise<void>;
 }
 
-/** Starts the console on a real database, without speech engines. */
+/** Starts the console with a real database, but without speech engines. */
 export async function startConsole(
   trustedProxies: readonly string[] = [],
   mailer: Mailer | null = null,

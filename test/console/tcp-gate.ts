@@ -4,11 +4,11 @@ import { createServer, type Socket, connect as tcpConnect } from "node:net";
 /** A TCP proxy to a local service that a test can pause, cut and close. */
 export interface TcpGate {
   readonly url: string;
-  /** Holds back the service's answers from now on. */
+  /** From now on, holds back the service's responses. */
   hold(): void;
-  /** Releases the held answers and all later ones. */
+  /** Sends the held responses, and no longer holds back later ones. */
   release(): void;
-  /** Breaks every connection, and rejects new ones. */
+  /** Cuts every connection, and rejects new ones. */
   cut(): void;
   /** Accepts connections again. */
   restore(): void;

@@ -15,7 +15,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { SILENT } from "../support/silent-log.js";
 
 const run = promisify(execFile);
-/** Debian's server with its tools: the private one has no `pg_dump`, which must be as new as the server. */
+/** Debian's server with its tools. The private one lacks `pg_dump`, which must be as new as the server. */
 const BIN = debianPostgres();
 const SKIP = BIN === null ? "no PostgreSQL of Debian's is installed (apt-get install postgresql)" : false;
 const PEPPER = "a pepper of this test";
@@ -92,7 +92,7 @@ describe("backup and restore of the ledger, as docs/deployment.md describes", { 
     const { balance } = (await store.accounts.find(organizationId))!;
     const dump = join(folder, "dauys.dump");
     await tool("pg_dump", "-Fc", "-f", dump, "dauys");
-    // Charges after the dump are not in it.
+    // The dump does not contain charges made after it.
     await (await hold("request 3")).charge();
     await store.close();
 
@@ -106,7 +106,7 @@ describe("backup and restore of the ledger, as docs/deployment.md describes", { 
       assert.deepEqual([before.balance, before.held], [balance, 400]);
       assert.equal((await restored.keys.find(rawKey))?.organizationId, organizationId);
       assert.equal(await restored.keys.find(`sk-svc-${"0".repeat(48)}`), null);
-      // The service that made the holds sends no heartbeats, so the sweep of this one settles them.
+      // The service that made the holds sends no heartbeats, so this service's sweep settles them.
       await restored.startMeter(DEFAULT_TARIFFS, { silentMs: 300, heartbeatMs: 100 });
       const isSettled = async () => (await restored.accounts.find(organizationId))!.held === 0;
       await eventually("the open hold is settled", isSettled);

@@ -13,7 +13,7 @@ const NAMES = new Set(SETTINGS.map(({ name }) => name));
 const OTHERS = new Set(["NODE_ENV", "MALLOC_TRIM_THRESHOLD_", "LD_LIBRARY_PATH", "ONNXRUNTIME_NODE_INSTALL"]);
 const DOCKERFILES = ["Dockerfile", "deploy/cuda.Dockerfile"];
 const COMPOSE = "deploy/compose.yaml";
-/** Time for workers and settlements after DRAIN_S. */
+/** Seconds that workers and settlements may take after DRAIN_S. */
 const STOP_SECONDS = 20;
 
 /** Replaces `ARG` names with their defaults, because the linter does not resolve them. */
@@ -25,7 +25,7 @@ function resolved(dockerfile: string): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => defaults.get(name) ?? whole);
 }
 
-/** Returns the names and values of `ENV`. */
+/** Returns the names and values of `ENV` instructions. */
 function environmentOf(dockerfile: string): Record<string, string> {
   const [, block = ""] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read(dockerfile)) ?? [];
   return Object.fromEntries([...block.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
@@ -34,7 +34,7 @@ function environmentOf(dockerfile: string): Record<string, string> {
 for (const dockerfile of DOCKERFILES) {
   test(`dockerfilelint finds nothing in ${dockerfile}`, () => {
     const found = dockerfilelint.run(ROOT, resolved(dockerfile));
-    // It mistakes `--start-period` for an option `--start`.
+    // The linter mistakes `--start-period` for an option `--start`.
     const own = found.filter(
       ({ line, rule }) => rule !== "invalid_format" || !isHealthCheck(dockerfile, line),
     );

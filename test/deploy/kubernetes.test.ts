@@ -34,16 +34,16 @@ const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>
 };
 const SECRET_SETTINGS = new Set(SETTINGS.filter(({ isSecret }) => isSecret === true).map(({ name }) => name));
 const NAMES = new Set(SETTINGS.map(({ name }) => name));
-/** Paths of the operators' port; `/ready` is for engines. */
+/** Paths on the operator port; `/ready` is for engines. */
 const OPERATOR_PATHS = new Set(
   [...read("src/http/operator-server.ts").matchAll(/path [!=]== "([^"]+)"/g)].map(([, path = ""]) => path),
 );
-/** Time for workers and settlements after DRAIN_S: at most 10 s and 5 s, with some margin. */
+/** Seconds that workers and settlements may take after DRAIN_S: at most 10 s and 5 s, plus a margin. */
 const STOP_SECONDS = 20;
 
 /**
- * Returns the fields of an object that its checker never read, which Kubernetes would drop: kubernetes-models
- * compiles schemas to code that reads every known field and ignores others.
+ * Returns the fields of an object that its checker never read, and which Kubernetes would drop:
+ * kubernetes-models compiles schemas to code that reads every known field and ignores others.
  */
 function unreadFields(resource: Resource, Model: (typeof MODELS)[string]): string[] {
   const unread = new Set<string>();
@@ -72,7 +72,7 @@ function podsOf(
   return owners.map((owner) => ({ owner, spec: owner["spec"].template.spec }));
 }
 
-/** Settings of the service in a container; the pepper is in the Secret. */
+/** Returns the service's settings in a container. The pepper is in the Secret. */
 function configOf(container: Resource, resources: readonly Resource[]) {
   const hasPepper = container.env?.some(
     ({ name, valueFrom }: Resource) => name === "KEY_PEPPER" && valueFrom !== undefined,
@@ -83,7 +83,7 @@ function configOf(container: Resource, resources: readonly Resource[]) {
   });
 }
 
-/** Returns the environment of our container with its ConfigMap, without Secrets. */
+/** Returns the environment of our container with its ConfigMap, but without Secrets. */
 function environmentOf(container: Resource["spec"], resources: readonly Resource[]): Record<string, string> {
   const maps = (container.envFrom ?? []).map(({ configMapRef }: Resource) => {
     const map = resources.find(
@@ -96,12 +96,12 @@ function environmentOf(container: Resource["spec"], resources: readonly Resource
   return Object.assign({}, ...maps, ...own.map(({ name, value }: Resource) => ({ [name]: value })));
 }
 
-/** An address without user and password. */
+/** Returns whether an address contains no user and password. */
 function isOpenAddress(value: string): boolean {
   return /^[a-z]+:\/\/[^@/]+$/.test(value);
 }
 
-/** KEDA finds the pods of the Service in the address, and calls each of them on the port of the address. */
+/** KEDA finds the pods of the Service in the address, and calls each of them on the address's port. */
 function assertDemand(asked: Record<string, string>, resources: readonly Resource[], id: string): void {
   const { hostname, port, pathname } = new URL(asked["url"]!);
   const [name, namespace] = hostname.split(".");
@@ -131,7 +131,7 @@ const BUS_PORT = 4222;
 
 type Pods = ReturnType<typeof podsOf>[number];
 
-/** Returns whether policies let one pod send to the other's bus port, or receive from it. */
+/** Returns whether policies allow one pod to send to the other's bus port, or to receive from it. */
 function isAllowed(
   resources: readonly Resource[],
   way: "ingress" | "egress",

@@ -3,16 +3,16 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 
-/** Kubernetes reads YAML 1.1: `0440` is octal. */
+/** Kubernetes reads YAML 1.1, in which `0440` is octal. */
 const YAML = { version: "1.1", uniqueKeys: true } as const;
-/** The suffix of a generated ConfigMap: a hash of its content. */
+/** The suffix of a generated ConfigMap's name is a hash of its content. */
 const HASHED_NAME = /^(\s*name: [a-z-]+)-(?=\w{10}$)[a-z0-9]*\d[a-z0-9]*$/gm;
 
-/** Reason why kustomize itself cannot run; false if it can. */
+/** Why kustomize itself cannot run here; false if it can. */
 export const WITHOUT_KUSTOMIZE: string | false =
   spawnSync("kubectl", ["kustomize", "--help"]).status === 0 ? false : "kubectl is not installed";
 
-/** A Kubernetes object from a file or kustomize. */
+/** A Kubernetes object, from a file or from kustomize. */
 export interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,7 +30,7 @@ interface Generator {
 
 interface Patch {
   readonly target: { readonly kind: string; readonly name?: string };
-  /** JSON patches, as YAML. */
+  /** JSON patches, written as YAML. */
   readonly patch: string;
 }
 
@@ -70,8 +70,8 @@ const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string
 };
 
 /**
- * Renders a folder like `kubectl kustomize`, with the few features that ours use; throws for others. Names of
- * generated ConfigMaps have no hash suffix.
+ * Renders a folder like `kubectl kustomize`, with the few features that our files use. Throws for other
+ * features. Names of generated ConfigMaps get no hash suffix.
  */
 export function kustomize(folder: string): Resource[] {
   const kustomization = parse(
@@ -121,7 +121,7 @@ export function documentsOf(path: string): unknown[] {
   return documentsIn(readFileSync(path, "utf8"), path);
 }
 
-/** Renders a folder with `kubectl kustomize`, without the hash suffixes. */
+/** Renders a folder with `kubectl kustomize`, and removes the hash suffixes. */
 export function renderedByKubectl(folder: string): Resource[] {
   const rendered = execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" });
   return documentsIn(rendered.replace(HASHED_NAME, "$1"), folder) as Resource[];
@@ -187,7 +187,9 @@ export interface Selector {
   }[];
 }
 
-/** Returns whether a selector matches a pod with these labels. @throws for operators that ours do not use */
+/**
+ * Returns whether a selector matches a pod with these labels. @throws for operators that our files do not use
+ */
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labels: Record<string, string>,
@@ -201,7 +203,7 @@ export function selects(
   );
 }
 
-/** Rules of a NetworkPolicy: traffic allowed to and from its pods. */
+/** Returns the rules of a NetworkPolicy: the traffic allowed to and from its pods. */
 export function peersOf({ spec }: Resource): { podSelector?: Selector; namespaceSelector?: Selector }[] {
   const incoming = (spec.ingress ?? []).flatMap(({ from }: Resource) => from ?? []);
   return [...incoming, ...(spec.egress ?? []).flatMap(({ to }: Resource) => to ?? [])];
@@ -218,7 +220,7 @@ function label(resource: Resource, pairs: Record<string, string>, includeSelecto
   if (["Deployment", "StatefulSet", "PodDisruptionBudget"].includes(kind)) add(spec.selector);
   if (kind === "NetworkPolicy") {
     add(spec.podSelector);
-    // kustomize adds labels only where some exist.
+    // kustomize adds labels only where some exist already.
     for (const peer of peersOf(resource))
       if (peer.podSelector?.matchLabels !== undefined) add(peer.podSelector);
   }

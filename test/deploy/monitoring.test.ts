@@ -9,10 +9,10 @@ import { exposedMetrics, shownLabels } from "../docs/exposed-metrics.js";
 import { ROOT, read } from "../docs/markdown.js";
 import { documentsOf } from "./kustomize.js";
 
-/** For `promtool test rules`. */
+/** Test cases for `promtool test rules`. */
 const CASES = "test/deploy/alerts.promtool.yaml";
 const ERRORS = new Set(Object.keys(HTTP_STATUS).map((code) => errorName(code as ErrorCode)));
-/** Labels of Prometheus, which every target has. */
+/** Labels that Prometheus adds to every target. */
 const OF_PROMETHEUS = new Set(["up"]);
 const OF_TARGETS = new Set(["job", "instance", "le", "__name__"]);
 
@@ -29,7 +29,7 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-/** The metrics of an expression with the labels that it compares, and the labels that it groups by. */
+/** Returns the metrics of an expression with the labels it compares, and the labels it groups by. */
 function asked(expr: string): {
   readonly metrics: Map<string, Map<string, string>>;
   readonly groups: string[];

@@ -18,14 +18,14 @@ const FILES = repositoryFiles().filter((name) => existsSync(join(ROOT, name)));
 const KNOWN = new Set(FILES);
 const BASENAMES = new Set(FILES.map((name) => basename(name)));
 const DOCUMENTS = FILES.filter((name) => name.endsWith(".md"));
-/** Pages for users, without the paths of requests through the files, which belong to ARCHITECTURE. */
+/** Pages for users, without those that follow requests through the files, which belong to ARCHITECTURE. */
 const PAGES = DOCUMENTS.filter((name) => /^docs\/([\w-]+|examples\/README)\.md$/.test(name));
 const LONGEST_LINE = 110;
 const LONGEST_PAGE = 250;
 /** Phrases that hide the actor or are not English. */
 const FORBIDDEN = /\bwhoever\b|\banew\b|\bthe begin\b|\b(has|have) them not\b|\bat (its|their|his) peril\b/i;
 const OURS = /^(src|actors|native|core|test|bench|models|scripts|docs)\/[\w./-]+$/;
-/** Files of other projects, and files that a reader creates. */
+/** Files of other projects, and files that readers create. */
 const NOT_HERE = new Set(["Export_F5.py", "models/my-package"]);
 
 /** Lists every line that breaks a rule, so that one run shows all of them. */
@@ -89,7 +89,7 @@ test("pages for readers have at most 250 lines", () => {
   assert.deepEqual(long, []);
 });
 
-test("each measured line of README links to a result, each page with figures names one", () => {
+test("each measured line of README links to a result, and each page with measurements names one", () => {
   const measured = section(read("README.md"), "## Why Dauys").split("\n- ").slice(1);
   assert.equal(measured.length, 5);
   const named = ["docs/benchmarks.md", "docs/sizing.md"].map((page) => codeSpans(read(page)));

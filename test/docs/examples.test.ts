@@ -14,14 +14,14 @@ import { ROOT, read, tableRows } from "./markdown.js";
 const EXAMPLES = join(ROOT, "docs/examples");
 const TEXT = "Қайырлы таң!";
 const PATIENCE_MS = 60_000;
-/** Share of the text's length: a few letters may be missing, words may not. */
+/** Share of the text's length: a few letters may be missing, but not words. */
 const HEARD_LENGTH = 0.9;
-/** As in the tests of the console: for the service's own errors, and the browser's audio processing. */
+/** As in the console tests: tolerance for the service's own errors and the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 
 let service: SharedService;
 let folder: string;
-/** Speech synthesized by the service, as from a microphone. */
+/** Speech synthesized by the service, as if from a microphone. */
 let recording: string;
 
 before(async () => {
@@ -122,7 +122,7 @@ test("an agent of LiveKit's plugins answers what it hears", async () => {
   const heard = await run("sh", "-c", command, "sh", recording, file);
   assert.match(heard, /^[а-яәіңғүұқөһё \n]{20,}$/);
   const pcm = await readFile(file);
-  // The answer repeats what was heard.
+  // The agent's answer repeats what it heard.
   assert.ok(pcm.length > 2 * 24_000, `${pcm.length} bytes`);
 });
 
@@ -145,7 +145,7 @@ test("a page transcribes its microphone, and its server keeps the key", async ()
   }
 });
 
-test("a page sends what the browser's recorder makes, and its text is what was said", async () => {
+test("a page sends what the browser's recorder produces, and shows what was said", async () => {
   const server = start("node", ["page-server.mjs"], { PORT: "0" });
   const ended = once(server, "close");
   const browser = await launchConsoleBrowser(recording);
@@ -174,7 +174,7 @@ async function assertWav(file: string, leastBytes = 20_000): Promise<void> {
   assert.ok(wav.length > leastBytes, `${wav.length} bytes`);
 }
 
-/** Runs an example to its end and returns its output. */
+/** Runs an example to its end. Returns its output. */
 async function run(program: string, ...args: string[]): Promise<string> {
   const child = start(program, args, {});
   const printed: Buffer[] = [];

@@ -4,7 +4,7 @@ import { codeSpans, read, section, tableRows } from "./markdown.js";
 let shown: ReadonlyMap<string, readonly string[]> | null = null;
 let exposed: Promise<ReadonlySet<string>> | null = null;
 
-/** Labels by metric name, as in the table of docs/monitoring.md. */
+/** Returns labels by metric name, as listed in docs/monitoring.md. */
 export function shownLabels(): ReadonlyMap<string, readonly string[]> {
   shown ??= new Map(
     tableRows(section(read("docs/monitoring.md"), "## Metrics"))
@@ -17,7 +17,7 @@ export function shownLabels(): ReadonlyMap<string, readonly string[]> {
   return shown;
 }
 
-/** Names of everything on the operators' port. */
+/** Returns the names of all metrics on the operator port. */
 export function exposedMetrics(): Promise<ReadonlySet<string>> {
   exposed ??= namesOf();
   return exposed;
@@ -28,7 +28,7 @@ async function namesOf(): Promise<ReadonlySet<string>> {
   return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
 }
 
-/** The service's metrics with all observers in use. */
+/** Returns the service's metrics with all observers in use. */
 export function everyMetric(): Metrics {
   const metrics = new Metrics({ withProcess: true });
   metrics.observeSpool(() => 0);

@@ -58,7 +58,7 @@ test("docs/live-protocol.md lists every close code with its errors", () => {
   }
 });
 
-/** Socket errors other than bad requests; errors of files and speech never occur on a socket. */
+/** Socket errors other than bad requests. Errors of files and speech never occur on a socket. */
 const LIVE_ERRORS: readonly ErrorCode[] = [
   ...(["KEY_INVALID", "OUT_OF_CREDITS", "TOO_MANY_REQUESTS", "AUTH_UNAVAILABLE", "ENGINE_BUSY"] as const),
   ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
@@ -70,7 +70,7 @@ test("docs/api.md lists every endpoint, with its billing and authentication", ()
     const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));
     assert.ok(row !== undefined, `${method} ${path}`);
     assert.equal(row[2]!.startsWith("no"), isOpen, `${path} needs no key`);
-    // Live sessions are also billed, without an idempotency key.
+    // Live sessions are billed too, but without an idempotency key.
     if (isBilled) assert.match(row[2]!, /billed/, path);
   }
 });
@@ -89,7 +89,7 @@ interface ShownRequest {
   readonly schema: z.ZodObject;
   /** Fields that the schema requires. */
   readonly minimal: Readonly<Record<string, string>>;
-  /** Fields that are not read by the schema. */
+  /** Fields that are read, but not by the schema. */
   readonly also?: readonly string[];
 }
 
@@ -150,7 +150,7 @@ for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
     const used = schema.parse(minimal) as Record<string, unknown>;
     let compared = 0;
     for (const row of rows) {
-      // A row has a name, a type on some pages, a default and a rule.
+      // A row has a name, on some pages a type, then a default and a rule.
       const cell = row.at(-2)!;
       for (const name of codeSpans(row[0]!)) {
         const value = used[name];

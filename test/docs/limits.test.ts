@@ -17,10 +17,10 @@ import { read, section, tableRows } from "./markdown.js";
 const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 
-/** A number as documents write it. */
+/** Formats a number as the documents do. */
 const written = (value: number) => value.toLocaleString("en-US");
 
-/** Returns the value next to a limit in a table. @throws if the table does not list it */
+/** Returns the value next to a limit in a table. @throws if the table does not list the limit */
 function limit(page: string, name: string): string {
   const row = tableRows(section(page, "## Limits")).find(([cell]) => cell === name);
   if (row === undefined) throw new Error(`no limit is called "${name}"`);

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The repository, from `dist/test/docs`. */
+/** The repository, relative to `dist/test/docs`. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A document of the repository. */
+/** Reads a document of the repository. */
 export function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }
@@ -18,14 +18,14 @@ export function repositoryFiles(): readonly string[] {
   return names.filter((name) => name !== "");
 }
 
-/** A line of a document, and whether it is in a code block. */
+/** A line of a document, and whether it is inside a code block. */
 export interface Line {
   readonly number: number;
   readonly text: string;
   readonly isCode: boolean;
 }
 
-/** Numbers lines from 1; fences count as code. */
+/** Numbers lines from 1. Fences count as code. */
 export function linesOf(text: string): readonly Line[] {
   let isOpen = false;
   return text.split("\n").map((line, index) => {
@@ -36,8 +36,8 @@ export function linesOf(text: string): readonly Line[] {
 }
 
 /**
- * Returns the text below a heading, up to the next one of the same or a higher level. @throws if there is
- * none
+ * Returns the text below a heading, up to the next one of the same or a higher level. @throws if the heading
+ * does not exist
  */
 export function section(text: string, heading: string): string {
   const lines = linesOf(text);
@@ -50,12 +50,12 @@ export function section(text: string, heading: string): string {
   return inside.map((line) => line.text).join("\n");
 }
 
-/** Returns the rows of all tables as trimmed cells, without headers. */
+/** Returns the rows of all tables as trimmed cells, without header rows. */
 export function tableRows(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [];
   for (const { text: line, isCode } of linesOf(text)) {
     if (isCode || !line.startsWith("|")) continue;
-    // The row of dashes follows the header row.
+    // The row of dashes comes after the header row.
     if (/^\|[-:| ]+\|$/.test(line)) rows.pop();
     else rows.push(cellsOf(line));
   }

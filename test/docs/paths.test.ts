@@ -6,7 +6,7 @@ import { test } from "node:test";
 const PAGES = "docs/paths";
 const LONGEST_PAGE = 40;
 
-/** All files of the program; a page may omit folders that it has just named. */
+/** All files of the program. A page may omit folders that it has just mentioned. */
 const files = ["src", "actors", "native", "core"].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: "utf8" }).map((path) => `/${room}/${path}`),
 );

@@ -36,7 +36,7 @@ for (const steps of readableExamples()) {
       const placed = args.map((arg) => (arg === "a.wav" ? join(folder, arg) : arg));
       const { code, stdout, stderr } = await dauys(placed, { env });
       assert.equal(code, 0, stderr);
-      // Figures have non-breaking spaces, the page has ordinary ones.
+      // Numbers have non-breaking spaces, but the page has ordinary ones.
       assert.equal(stdout.replaceAll("\u00a0", " ").trim(), output);
     }
   });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readConfig } from "../../src/settings/settings.js";
 import { codeSpans, ROOT, read, tableRows } from "./markdown.js";
 
-/** Names that the service reads from its environment, listed or not. */
+/** Returns the names that the service reads from its environment, whether listed or not. */
 function namesRead(): ReadonlySet<string> {
   const names = new Set<string>();
   const note = (name: string | symbol) => {
@@ -33,7 +33,7 @@ test("docs/settings.md lists exactly the settings that the service reads, each o
   assert.deepEqual(shown.toSorted(), [...namesRead()].sort(), "the table is made by: npm run docs");
 });
 
-test("what `npm run docs` writes is up to date: defaults and meanings are those of the code", () => {
+test("the output of `npm run docs` is up to date: defaults and meanings match the code", () => {
   const check = [process.execPath, ["scripts/docs.mjs", "--check"], { cwd: ROOT, encoding: "utf8" }] as const;
   const { status, stdout, stderr } = spawnSync(...check);
   assert.ok(status === 0, `${stdout}${stderr}`);

@@ -14,7 +14,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_HZ = 24_000;
 const LIVE_HZ = 16_000;
-/** As in the test of the service's own socket. */
+/** The same limit as in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 /** 20 ms at 16 kHz. */
 const PIECE_BYTES = 640;
@@ -22,7 +22,7 @@ const PIECE_BYTES = 640;
 type Json = Readonly<Record<string, unknown>>;
 
 let service: SharedService;
-/** Speech and a second of silence, at each rate. */
+/** Speech followed by a second of silence, at each sample rate. */
 let spoken: Uint8Array;
 let live: Uint8Array;
 
@@ -91,7 +91,7 @@ test("Pipecat's DeepgramSTTService: its query, and a Finalize when its own detec
     "&profanity_filter=true&punctuate=true&smart_format=false&model=nova-3-general&language=kk" +
     "&encoding=linear16&channels=1&multichannel=false&sample_rate=16000";
   const stt = await opened(`/v1/listen?${query}`, "Token");
-  // Before the silence that would end the utterance.
+  // The detector reports the end before the silence that would end the utterance.
   sendPieces(stt, live.subarray(0, live.length - 2 * LIVE_HZ));
   stt.socket.send('{"type":"Finalize"}');
   const { channel } = await stt.until("the final", ({ from_finalize }) => from_finalize === true);
@@ -130,7 +130,7 @@ test("Pipecat's DeepgramTTSService: sentences, a flush, and a clear when the lis
   await tts.closed;
 });
 
-test("Pipecat's DeepgramHttpTTSService: a text for samples", async () => {
+test("Pipecat's DeepgramHttpTTSService: a text in, samples out", async () => {
   const query = "model=aigul&encoding=linear16&sample_rate=24000&container=none";
   const answer = await fetch(`${service.url}/v1/speak?${query}`, {
     method: "POST",
@@ -218,7 +218,7 @@ test("the same audio costs the same on every live protocol, and is counted by it
   const paths = ["/v1/stream", "/v1/listen", "/v2/listen", "/v1/realtime"];
   let daysAgo = 1;
   const charged = async () => {
-    // Another query each time: answers are cached.
+    // Each request asks for another period because responses are cached.
     const from = new Date(Date.now() - 86_400_000 * daysAgo++).toISOString().slice(0, 10);
     const answer = await fetch(`${customer.url}/v1/usage?from=${from}`, {
       headers: { authorization: `Bearer ${customer.key}` },

@@ -20,7 +20,8 @@ before(async () => {
   spoken = Buffer.from(await answer.arrayBuffer());
 });
 
-// Both versions have the same calls, and types that exclude each other: the older one's are used for both.
+// Both versions have the same calls, but their types exclude each other, so the older version's types are
+// used for both.
 const CLIENTS = [
   { version: "5", OpenAI: OpenAI5, toFile: toFile5 },
   { version: "6", OpenAI: OpenAI6 as unknown as typeof OpenAI5, toFile: toFile6 as typeof toFile5 },

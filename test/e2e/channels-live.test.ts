@@ -14,12 +14,12 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 type Final = Extract<StreamServerMessage, { type: "final" }>;
 
-/** 100 ms of one channel; sent in messages that cut blocks in the middle. */
+/** 100 ms of one channel. Messages of this size and one more byte cut sample blocks in the middle. */
 const CHUNK_BYTES = 3_200;
 
 let service: SharedService;
 let channels: readonly [Int16Array, Int16Array];
-/** The finals of each channel alone. */
+/** The finals of each channel when it is sent alone. */
 let mono: readonly (readonly Final[])[];
 
 before(async () => {
@@ -51,7 +51,7 @@ interface Listened<T> {
   readonly code: number;
 }
 
-/** Sends audio and a closing message, and returns everything until the socket closes. */
+/** Sends audio and a closing message, and returns all messages until the socket closes. */
 async function listened<T>(
   path: string,
   audio: Buffer,
@@ -63,7 +63,7 @@ async function listened<T>(
   socket.on("message", (data) => messages.push(JSON.parse(String(data)) as T));
   const closed = once(socket, "close");
   await once(socket, "open");
-  // An odd length cuts blocks and samples.
+  // The odd length cuts sample blocks and samples.
   for (let start = 0; start < audio.length; start += CHUNK_BYTES + 1) {
     socket.send(audio.subarray(start, start + CHUNK_BYTES + 1));
     await pace(1);
@@ -73,7 +73,7 @@ async function listened<T>(
   return { messages, code };
 }
 
-/** The status and the reason of a handshake that is rejected. */
+/** The status and the reason with which a handshake is rejected. */
 async function rejected(path: string, customer = service): Promise<readonly [number, string]> {
   const [, response] = await once(open(path, customer), "unexpected-response");
   let body = "";
@@ -105,7 +105,7 @@ test("each channel of live audio has the finals of mono audio, word for word", a
   assert.ok(partials.every((message) => "channel" in message));
 });
 
-test("a WAV with the declared channels is read without its header, another one is rejected", async () => {
+test("a WAV with the declared channels is read without its header, and a WAV with another count is rejected", async () => {
   const { messages } = await listened<StreamServerMessage>(
     "/v1/stream?words=true&channels=split&channel_count=2",
     wavOfChannels(channels),
@@ -126,7 +126,7 @@ test("a WAV with the declared channels is read without its header, another one i
   });
 });
 
-test("every channel is charged once, and done adds them up", async () => {
+test("every channel is charged once, and `done` adds up the charges", async () => {
   const customer = await sharedService();
   const { messages } = await listened<StreamServerMessage>(
     "/v1/stream?channels=split&display=true",
@@ -182,7 +182,7 @@ test("eight channels count as eight sessions", async () => {
     assert.deepEqual(ofChannel(messages, channel), own === quiet ? [] : mono[channels.indexOf(own)]);
 });
 
-test("wrong channel counts are rejected with their rule", async () => {
+test("wrong channel counts are rejected with the rule that they break", async () => {
   for (const [query, detail] of [
     ["channels=split&channel_count=9", 'channel_count must be an integer from 1 to 8, received "9"'],
     ["channels=split&channel_count=0", 'channel_count must be an integer from 1 to 8, received "0"'],

@@ -14,7 +14,7 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 let service: SharedService;
 let channels: readonly [Int16Array, Int16Array];
 let stereo: Buffer;
-/** The responses for each channel as a mono file. */
+/** The response for each channel sent as a mono file. */
 let mono: readonly Transcription[];
 
 before(async () => {
@@ -83,7 +83,7 @@ test("each channel of a stereo file is transcribed as a mono file of it, word fo
   assert.equal(text, segments.map((segment) => segment.text).join(" "));
 });
 
-test("each separate channel is charged, mixed ones once, and the response says so", async () => {
+test("separate channels are each charged, mixed channels once, and the response says so", async () => {
   const customer = await sharedService();
   const quantity = { units: channels[0].length, unitsPerSecond: RATE_HZ };
   let total = 0;
@@ -102,7 +102,7 @@ test("each separate channel is charged, mixed ones once, and the response says s
     assert.equal(answer.headers.get("x-svc-credits"), String(credits));
     assert.equal(answer.headers.get("x-svc-channels"), count === 1 ? null : String(count));
   }
-  // Rejected once its channels are known, before credits are held.
+  // The request is rejected once the number of channels is known, before credits are held.
   const nine = Array.from({ length: 9 }, () => channels[0]);
   const rejection = await post("/v1/transcribe?channels=split", wavOfChannels(nine), customer);
   assert.equal(rejection.status, 400);
@@ -120,7 +120,7 @@ test("eight channels are transcribed separately; nine are rejected", async () =>
   const nine = wavOfChannels([...eight, quiet]);
   assert.deepEqual(await rejected("/v1/transcribe?channels=split", nine), [
     400,
-    "a recording must have at most 8 channels to be transcribed separately, received 9: let them be mixed",
+    "a recording must have at most 8 channels to be transcribed separately, received 9; use channels=mix",
   ]);
   assert.deepEqual(await rejected("/v1/transcribe?channels=2", stereo), [
     400,
@@ -128,13 +128,13 @@ test("eight channels are transcribed separately; nine are rejected", async () =>
   ]);
 });
 
-test("a recording with one channel has one, at its usual price", async () => {
+test("a recording with one channel has one in the response, at the usual price", async () => {
   const answer = await transcript("channels=split", wavOfChannels([channels[0]]));
   assert.deepEqual(answer.channels, [{ channel: 0, text: mono[0]!.text }]);
   assert.equal(answer.credits_charged, mono[0]!.credits_charged);
 });
 
-test("readable text is that of each channel, and its words count those of their channel", async () => {
+test("each channel has its own readable text, whose word indexes refer to the words of that channel", async () => {
   const query = "timestamps=true&display=true";
   const { channels: split = [], display_text } = await transcript(`${query}&channels=split`, stereo);
   for (const [channel, own] of split.entries()) {
@@ -145,7 +145,7 @@ test("readable text is that of each channel, and its words count those of their 
   }
 });
 
-test("samples without a header are transcribed as the WAV with them", async () => {
+test("samples without a header are transcribed like a WAV that contains them", async () => {
   const samples = interleaved(channels);
   const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
   const raw = await transcript("channels=split&encoding=linear16&channel_count=2&timestamps=true", bytes);
@@ -165,7 +165,7 @@ test("samples without a header are transcribed as the WAV with them", async () =
   }
 });
 
-test("a job splits channels, with or without a header, at the price of each, and names speakers", async () => {
+test("a job splits channels, with or without a header, charges each channel, and names the speakers", async () => {
   const { url, key } = service;
   const client = new DauysClient({ baseUrl: url, apiKey: key });
   const samples = interleaved(channels);
@@ -195,7 +195,7 @@ test("a job splits channels, with or without a header, at the price of each, and
   assert.equal(mixed.credits_charged, mono[0]!.credits_charged);
 });
 
-test("a format of samples is checked, and needs its encoding", async () => {
+test("a sample format is checked, and needs an encoding", async () => {
   for (const [query, detail] of [
     ["encoding=opus", 'encoding must be one of linear16, mulaw, alaw, received "opus"'],
     ["sample_rate=8000", "sample_rate needs encoding: it describes samples without a header"],
@@ -232,7 +232,7 @@ test("a streamed transcription cannot split channels", async () => {
   assert.match(await answer.text(), /stream must be false with channels=split/);
 });
 
-test("Deepgram's multichannel has a result for each channel, at the price of both", async () => {
+test("Deepgram's multichannel has a result for each channel, and both are charged", async () => {
   const answer = await post("/v1/listen?multichannel=true&utterances=true", stereo);
   const { metadata, results } = (await answer.json()) as ListenTranscript;
   assert.equal(metadata.channels, 2);

@@ -106,7 +106,7 @@ for (const { version, OpenAI, toFile } of CLIENTS) {
   });
 }
 
-describe("the AI SDK's OpenAI provider", () => {
+describe("the OpenAI provider of the AI SDK", () => {
   const provider = () => createOpenAI({ apiKey: service.key, baseURL: `${service.url}/v1` });
 
   test("speaks", async () => {
@@ -155,7 +155,7 @@ test("the commands of README.md and the API pages do what they say", async () =>
   const blocks = pastedCurlBlocks(service.url);
   let output = "";
   for (const block of blocks) {
-    // An error response ends the block, and so does any failed command.
+    // An error response or a failed command ends the block.
     const script = `curl() { command curl --fail-with-body "$@"; }\n${block}`;
     const env = { ...process.env, DAUYS_API_KEY: service.key };
     const done = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env }).catch(

@@ -42,7 +42,10 @@ function transcribe(service: ServiceProcess, wav: Buffer): Promise<Response> {
   });
 }
 
-/** Sends everything, `close` included, as soon as the socket is open: a client that does not wait for `ready`. */
+/**
+ * Sends everything, including `close`, as soon as the socket is open, like a client that does not wait for
+ * `ready`.
+ */
 async function listen(service: ServiceProcess, pcm: Int16Array): Promise<LiveRun> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream?words=true&partials=false`, {
     headers: { authorization: `Bearer ${service.key}` },
@@ -76,7 +79,7 @@ function toPcm(wav: Buffer): Int16Array {
   return padded;
 }
 
-/** The header is present after a long wait, in whole milliseconds. */
+/** Checks that the header is present after a long wait and counts whole milliseconds. */
 function assertColdStart(answer: Response): void {
   const value = answer.headers.get("x-svc-cold-start-ms");
   if (value !== null)
@@ -86,7 +89,7 @@ function assertColdStart(answer: Response): void {
 describe("a service that loads models on demand", () => {
   let service: ServiceProcess;
   let operatorPort: number;
-  /** Output of loaded engines: a short text as audio, and its finals. */
+  /** The results of loaded engines: the audio of a short text, and the finals of that audio. */
   let short: { readonly pcm: Int16Array; readonly finals: readonly StreamServerMessage[] };
 
   before(async () => {
@@ -166,7 +169,7 @@ describe("a service that loads models on demand", () => {
     await round();
     const pcm = toPcm(Buffer.from(await (await speak(service, "Сәлем, достар!")).arrayBuffer()));
     short = { pcm, finals: finalsOf(await listen(service, pcm)) };
-    // On a busy machine the idle timeout may also expire within a round.
+    // On a busy machine the idle timeout may also expire during a round.
     for (const [index, engine] of ENGINES.entries())
       assert.ok((await loads(engine)) > afterFirst[index]!, engine);
     for (const wav of spoken) assert.ok(wav.equals(spoken[0]!), "the same samples");
@@ -279,7 +282,7 @@ test("a failed load gives 503 and 1013 at no charge; the next request tries agai
   }
 });
 
-/** A second at 8 kHz. */
+/** One second of silence at 8 kHz. */
 function wavOfSilence(): Buffer {
   return Buffer.from(writeWav(new Int16Array(8_000), 8_000));
 }

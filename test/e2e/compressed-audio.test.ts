@@ -1,4 +1,4 @@
-// Live WebM, Ogg and Opus through whole services, on each kind of front.
+// Sends live WebM, Ogg and Opus to whole services, with each kind of front.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../
 
 const SPEECH = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
 const SECONDS = SPEECH.length / 16_000;
-/** A packet of padding at the end, which WebM does not report in time. */
+/** The duration of a padding packet at the end, which WebM does not report in time. */
 const MOST_PADDING_SECONDS = 0.06;
 const DECODERS = 4;
 
@@ -75,7 +75,7 @@ function open(service: Pick<ServiceProcess, "url" | "key">, path: string): WebSo
   });
 }
 
-/** Sends messages and the end of the stream, and collects everything until the socket closes. */
+/** Sends messages and the end of the stream, and collects all responses until the socket closes. */
 async function hear(
   service: Pick<ServiceProcess, "url" | "key">,
   path: string,
@@ -176,7 +176,7 @@ for (const [kind, skip, start] of [
       await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
     });
 
-    test("Deepgram's paths take WebM and Ogg by their first bytes, and Opus by its name", async () => {
+    test("Deepgram's paths recognize WebM and Ogg by their first bytes, and take Opus when the query names it", async () => {
       const packets = new PagePackets();
       const bare = new OggPages().push(ogg).flatMap((page) => packets.of(page));
       for (const [path, audio] of [
@@ -199,12 +199,7 @@ for (const [kind, skip, start] of [
 
     test("other files, damage and a lost decoder end the session with a clear error", async () => {
       for (const [path, audio, code, error] of [
-        [
-          "/v1/stream",
-          [mp4],
-          4400,
-          /^unsupported_format: .*received a file of MP4 .*audio\/webm;codecs=opus/,
-        ],
+        ["/v1/stream", [mp4], 4400, /^unsupported_format: .*received MP4 .*audio\/webm;codecs=opus/],
         [
           "/v1/stream",
           [webm.subarray(0, 400), Buffer.alloc(4_000)],
@@ -221,13 +216,13 @@ for (const [kind, skip, start] of [
           "/v1/stream?channels=split",
           pieces(webm, 700),
           4400,
-          /^unsupported_format: separate channels of live audio must be samples or a WAV with 2 channels, received a file of WebM$/,
+          /^unsupported_format: separate channels of live audio must be samples or a WAV with 2 channels, received a WebM file$/,
         ],
         [
           "/v1/listen?multichannel=true&channels=3",
           [ogg],
           4400,
-          /^unsupported_format: separate channels of live audio must be .* with 3 channels, received a file of Ogg$/,
+          /^unsupported_format: separate channels of live audio must be .* with 3 channels, received an Ogg file$/,
         ],
       ] as const) {
         const { messages, closeCode } = await hear(service, path, audio);
@@ -266,8 +261,8 @@ for (const [kind, skip, start] of [
       assert.equal((await hear(service, "/v1/stream", [ogg])).closeCode, 1000);
     });
 
-    test("a recording sent faster than real time is limited like samples", async () => {
-      // Decoded far faster than it is transcribed.
+    test("a recording sent faster than real time is limited as uncompressed samples are", async () => {
+      // The recording is decoded far faster than it is transcribed.
       const minutes = pieces(Buffer.concat(Array.from({ length: 400 }, () => webm)), 60_000);
       const { messages, closeCode } = await hear(service, "/v1/stream", minutes);
       assert.deepEqual([closeCode, messages.at(-1)!.code], [4400, "too_fast"]);

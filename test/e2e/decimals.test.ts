@@ -21,14 +21,14 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
 const RATE_HZ = 24_000;
 const WAV_HEADER_BYTES = 44;
-/** Ten a second, of 2,399 samples, so that they end between milliseconds. */
+/** Ten messages a second of 2,399 samples each, so that they end between milliseconds. */
 const MESSAGE_BYTES = 4_798;
 const MESSAGE_MS = 20;
-/** Three seconds. */
+/** Three seconds of silence. */
 const SILENT_MESSAGES = 30;
 
 const RATIOS = new Set(["logprob", "rtf", "x_realtime", "confidence", "end_of_turn_confidence", "share"]);
-/** Samples / rate, so that a client comes to the same credits. */
+/** The number of samples divided by the rate, so that a client computes the same credits. */
 const EXACT = new Set(["audio_seconds"]);
 
 let service: SharedService;
@@ -36,9 +36,9 @@ let operatorUrl: string;
 let visitor: Visitor;
 let organization: string;
 let authorization: string;
-/** Response of `/v1/tts` with word times. */
+/** The response of `/v1/tts` with word times. */
 let speech: string;
-/** The speech in a WAV, whose length is not a whole number of milliseconds. */
+/** The speech as a WAV whose duration is not a whole number of milliseconds. */
 let wav: Buffer;
 const asked = new Set<string>();
 
@@ -61,7 +61,7 @@ before(async () => {
   wav.writeUInt32LE(wav.length - 8, 4);
 });
 
-/** Returns the numbers of a response with too many decimals for their kind, each with its path. */
+/** Returns the paths of all numbers in a response that have too many decimals for their kind. */
 function longNumbers(value: unknown, path = ""): string[] {
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, member]) => longNumbers(member, `${path}.${key}`));
@@ -118,7 +118,7 @@ test("transcripts: seconds to the millisecond, ratios to four decimals, the bill
   assert.ok(Math.abs(transcript.rtf * transcript.x_realtime - 1) < 0.01);
 });
 
-test("events of progress", async () => {
+test("progress events", async () => {
   const accept = "text/event-stream";
   const answer = await answerOf("POST", "/v1/transcribe", "?timestamps=true", file(), { accept });
   const data = [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(([, text]) =>
@@ -146,7 +146,7 @@ test("words in frames of speech", async () => {
   const words = frames.flatMap((frame) => takeWords(frame)?.words ?? []);
   assert.ok(words.length > 5);
   assert.deepEqual(longNumbers({ words }), []);
-  // Speech on the OpenAI-compatible path has no JSON.
+  // The response of the OpenAI-compatible path to speech contains no JSON.
   await (await answerOf("POST", "/v1/audio/speech", "", JSON.stringify({ input: "Сәлем" }))).arrayBuffer();
 });
 
@@ -163,7 +163,7 @@ for (const encoding of ["json", "msgpack"]) {
     assert.ok(of("partial").length > 2);
     assert.ok(of("final").some(({ words }) => words.length > 0));
     assert.deepEqual(longNumbers(messages), []);
-    // The bytes are interpreted as slower speech.
+    // The service reads the 24 kHz bytes as 16 kHz audio, that is, as slower speech.
     assert.equal(of("done")[0]!["audio_seconds"], sentBytes / 2 / 16_000);
   });
 }
@@ -194,7 +194,7 @@ test("Deepgram's turns", async () => {
   assert.deepEqual([messages[0]!.type, longNumbers(messages)], ["Connected", []]);
 });
 
-test("Deepgram's answers to requests", async () => {
+test("Deepgram's responses over HTTP", async () => {
   const listened = await checked("POST", "/v1/listen", "?utterances=true&paragraphs=true", file());
   assert.ok(listened.results.channels[0].alternatives[0].words.length > 5);
   await (await answerOf("POST", "/v1/speak", "", JSON.stringify({ text: "Сәлем" }))).arrayBuffer();
@@ -280,10 +280,10 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   assert.deepEqual(
     rows.filter((row) => !asked.has(row)),
     [],
-    "every endpoint is asked",
+    "every endpoint is called",
   );
 
-  // Checks only the content of the rows.
+  // This test checks only the values in the rows.
   const routes = consoleRoutes({ store: {} } as ConsoleDeps).filter(({ method }) => method === "GET");
   assert.ok(routes.length > 8);
   for (const { path } of routes) {
@@ -331,8 +331,8 @@ async function connect(path: string, query: string) {
 }
 
 /**
- * Sends speech in messages of odd length, a finalize, and silence after its final. Returns the bytes of
- * audio.
+ * Sends speech in messages of odd length, a finalize message, and silence after its final. Returns the number
+ * of audio bytes that were sent.
  */
 async function speakTo(
   { socket, messages }: { readonly socket: WebSocket; readonly messages: readonly Message[] },

@@ -14,11 +14,11 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Бүгін ауа райы жақсы. Ертең келіңіз!";
 
-/** Sentences of an answer that the listener interrupts. */
+/** The number of sentences in a response that the listener interrupts. */
 const OTHERS = 150;
 
 let service: SharedService;
-/** The same text as a WAV. */
+/** The same text spoken, as a WAV. */
 let spoken: Buffer;
 
 before(async () => {
@@ -40,7 +40,7 @@ function clientOf({ url, key }: Pick<SharedService, "url" | "key">): DeepgramCli
   });
 }
 
-/** The SDK's types do not have this member in the words of the whole transcript. */
+/** Reads `punctuated_word`, which the SDK's types lack for the words of a whole transcript. */
 function punctuated(word: object): unknown {
   return "punctuated_word" in word ? word.punctuated_word : undefined;
 }
@@ -48,7 +48,7 @@ function punctuated(word: object): unknown {
 async function creditsOf({ url, key }: SharedService): Promise<number> {
   const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
   const { balance, held } = (await answer.json()) as { balance: number; held: number };
-  // Unsettled work has no final price.
+  // Work that has not settled yet has no final price.
   return held === 0 ? balance : Number.NaN;
 }
 
@@ -92,7 +92,7 @@ test("Deepgram's client transcribes a file, at the price of /v1/transcribe", asy
   await eventually("charged once", async () => (await creditsOf(customer)) === before - credits);
 });
 
-test("Deepgram's client gets figures, and personal data masked", async () => {
+test("Deepgram's client gets numbers as digits and personal data masked", async () => {
   const text =
     "Бағасы жүз жиырма мың теңге. Телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті.";
   const answer = await fetch(`${service.url}/v1/tts`, {
@@ -122,7 +122,7 @@ test("Deepgram's client gets figures, and personal data masked", async () => {
   );
 });
 
-test("Deepgram's client transcribes the file behind an address, and raw samples", async () => {
+test("Deepgram's client transcribes the file at a URL, and raw samples", async () => {
   const server = createServer((_request, response) => response.end(spoken)).listen(0, "127.0.0.1");
   await once(server, "listening");
   after(() => server.close());
@@ -194,7 +194,7 @@ test("Deepgram's client synthesizes a text, at the price of /v1/tts", async () =
 
 interface Listened {
   readonly types: string[];
-  /** Bytes of audio before each message. */
+  /** The number of audio bytes that arrived before each message. */
   readonly bytesBefore: number[];
   readonly sound: Blob[];
   readonly closed: Promise<number>;
@@ -224,7 +224,7 @@ async function speaker(customer: Pick<SharedService, "url" | "key">, options: Re
   return { socket, heard };
 }
 
-test("Deepgram's client synthesizes text in the pieces an assistant sends, at the price of /v1/tts", async () => {
+test("Deepgram's client synthesizes text that arrives in pieces, as from an assistant, at the price of /v1/tts", async () => {
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { socket, heard } = await speaker(customer, { model: "aura-2-thalia-en", sample_rate: "16000" });
@@ -240,7 +240,7 @@ test("Deepgram's client synthesizes text in the pieces an assistant sends, at th
   assert.equal(await heard.closed, 1000);
 });
 
-test("a cleared answer is charged up to the sentence that has started, and never again", async () => {
+test("speech that is cleared is charged once, up to the sentence that has started", async () => {
   const customer = await sharedService();
   const before = await creditsOf(customer);
   const { socket, heard } = await speaker(customer, { encoding: "alaw" });

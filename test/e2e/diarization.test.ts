@@ -51,7 +51,7 @@ async function transcribe(query: string): Promise<Transcription> {
   return JSON.parse(body) as Transcription;
 }
 
-test("segments are split where the speaker changes, and words have the speaker of their segment", async () => {
+test("segments are split where the speaker changes, and each word has the speaker of its segment", async () => {
   const plain = await transcribe("timestamps=true");
   const { words = [], segments = [], speakers, text, credits_charged } = await transcribe("diarize=true");
   assert.equal(speakers, 2);
@@ -71,16 +71,16 @@ test("segments are split where the speaker changes, and words have the speaker o
   assert.ok(!("speakers" in plain) && plain.words!.every((word) => !("speaker" in word)));
 });
 
-test("readable words have speakers too, and each sentence is of one speaker", async () => {
+test("readable words have speakers too, and each sentence belongs to one speaker", async () => {
   const { display_words = [], words = [] } = await transcribe("diarize=true&display=true");
   for (const { spoken, speaker } of display_words) assert.equal(speaker, words[spoken[0]]!.speaker);
 });
 
-test("a known number of speakers is kept", async () => {
+test("a stated number of speakers is respected", async () => {
   assert.equal((await transcribe("diarize=true&speakers=1")).speakers, 1);
 });
 
-test("progress and result arrive as events", async () => {
+test("the progress and the result arrive as events", async () => {
   const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
   const shares: number[] = [];
   const result = await client.transcribe(wav, { diarize: true, onProgress: (share) => shares.push(share) });
@@ -92,7 +92,7 @@ test("progress and result arrive as events", async () => {
   );
 });
 
-test("a job has the speakers of the same request, and names them in subtitles", async () => {
+test("a job finds the same speakers as the same request, and names them in subtitles", async () => {
   const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
   const job = await client.jobs.submit(wav, { diarize: true, speakers: 2 });
   const ended = await client.jobs.wait(job.id);
@@ -134,7 +134,7 @@ test("the command prints a line for each turn, and names speakers in subtitles",
   assert.match(srt.stdout, /\nSpeaker 1: .+\nSpeaker 2: .+\nSpeaker 1: /su);
 });
 
-test("speakers of channels that are transcribed separately are rejected", async () => {
+test("diarization of separately transcribed channels is rejected", async () => {
   for (const [path, split] of [
     ["/v1/transcribe?channels=split", "channels=split"],
     ["/v1/listen?multichannel=true", "multichannel=true"],
@@ -146,7 +146,7 @@ test("speakers of channels that are transcribed separately are rejected", async 
   }
 });
 
-test("a number of speakers without diarize is rejected, as is one out of range", async () => {
+test("a number of speakers is rejected without diarize or when it is out of range", async () => {
   for (const [query, detail] of [
     ["speakers=2", "speakers needs diarize=true, received speakers=2 alone"],
     ["diarize=true&speakers=21", 'speakers must be an integer from 1 to 20, received "21"'],
@@ -158,7 +158,7 @@ test("a number of speakers without diarize is rejected, as is one out of range",
   }
 });
 
-test("without a model for diarization, a request for speakers is rejected by name and not charged", async () => {
+test("without a model for diarization, a request for diarization is rejected with the model's name and not charged", async () => {
   const bare = await startServiceProcess();
   try {
     for (const path of ["/v1/transcribe", "/v1/listen", "/v1/jobs/transcriptions"]) {

@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
-/** A provider that this machine lacks. */
+/** A provider that this machine does not have. */
 const MISSING = hasCuda() ? "dml" : "cuda";
 
 function hasCuda(): boolean {
@@ -76,12 +76,12 @@ test("a missing provider is skipped with one warning, and operators see where ea
   });
 });
 
-test("a list without an available provider is rejected with the setting's name and the runtime's message", async () => {
+test("a list without an available provider fails the start with the setting's name and the runtime's message", async () => {
   const dataDir = join(await temporaryFolder(), "data");
   const env = { DATA_DIR: dataDir, PORT: "0", FILE_EXECUTION_PROVIDERS: MISSING };
   const { code, stderr } = await runProgram(MAIN, [], { env });
   assert.equal(code, 1);
-  const rule = "FILE_EXECUTION_PROVIDERS must name one that can be used here";
+  const rule = "FILE_EXECUTION_PROVIDERS must contain a provider that works here";
   const told = `dauys: cannot start: ${rule}, received "${MISSING}" (${MISSING}: `;
   assert.ok(stderr.includes(told), stderr);
   assert.ok(!existsSync(dataDir), "nothing is created before");

@@ -15,10 +15,10 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 const FREE = 25_000;
-/** Enough connections for the kernel to give each of two threads some. */
+/** Enough connections that the kernel gives each of the two threads some of them. */
 const SESSIONS = 16;
 const LIVE_LIMIT = 20;
-/** Default price of a second of live audio, in credits. */
+/** One second of audio at 16 kHz, whose default price is known in credits. */
 const SECOND = new Int16Array(16_000);
 
 let service: ServiceProcess;
@@ -71,7 +71,7 @@ interface Session {
   readonly closed: Promise<number>;
 }
 
-/** Settles with the session, or with the code that rejected it. */
+/** Settles with the open session, or with the code that rejected it. */
 async function open(key: string): Promise<Session | string> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, ["svc-bearer", key]);
   const messages: StreamServerMessage[] = [];
@@ -92,7 +92,7 @@ async function openAll(key: string, count: number): Promise<Session[]> {
   return answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));
 }
 
-test("work over two threads costs exactly what the ledger records", {
+test("work on two threads costs exactly what the ledger records", {
   skip,
 }, async () => {
   const { id, key } = await newCustomer();
@@ -149,7 +149,7 @@ test("work over two threads costs exactly what the ledger records", {
   );
 });
 
-test("limits hold across threads: one session more than allowed is rejected", { skip }, async () => {
+test("limits apply across threads: one session above the limit is rejected", { skip }, async () => {
   const { key } = await newCustomer();
   const answers = await Promise.all(Array.from({ length: LIVE_LIMIT + 8 }, () => open(key)));
   const sessions = answers.flatMap((answer) => (typeof answer === "string" ? [] : [answer]));
@@ -173,7 +173,7 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
   assert.equal(sessions.length, SESSIONS);
   for (const { socket } of sessions) {
     socket.send(SECOND);
-    // Responses are in order, so the error means that earlier audio was accepted.
+    // Responses arrive in order, so this error means that the audio before it was accepted.
     socket.send("no JSON");
   }
   const isAnswered = ({ messages }: Session) =>
@@ -182,7 +182,7 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
   const endings = sessions.map(({ closed }) => closed);
   service.child.kill("SIGHUP");
   await eventually("the thread has ended", () => /front thread ended/.test(service.output()));
-  // It has closed its sockets by then; the others respond.
+  // By then the thread has closed its sockets. The other sockets still respond.
   const lostCodes = await Promise.all(
     sessions.map(({ socket, closed }) => {
       if (socket.readyState === WebSocket.OPEN) socket.ping();
@@ -209,7 +209,7 @@ test("a crashed front thread restarts, with its sockets' sessions settled", {
 
 test("refunds audio that a crashing front thread did not deliver", { skip }, async () => {
   const { id, key } = await newCustomer();
-  // All responses may be sent before the signal arrives.
+  // A round proves nothing if all responses were sent before the signal arrived.
   for (let rounds = 0; (await countCut(id, key)) === 0; rounds++) assert.ok(rounds < 10, "some are cut");
 });
 

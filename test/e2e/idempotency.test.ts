@@ -22,17 +22,17 @@ import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
-/** Only two frames of a stream, because it is synthesized about sixty times. */
+/** The text gives only two frames of a stream, because it is synthesized about sixty times. */
 const TEXT = "Сәлем, әлем. Ия.";
 const CREDITS = synthesisCredits([...TEXT].length);
-/** Takes more than a second, during which something else happens. */
+/** The synthesis of this text takes more than a second, so that something else can happen meanwhile. */
 const LONG_TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
 const LONG_CREDITS = synthesisCredits([...LONG_TEXT].length);
-/** Three seconds: 8 credits. */
+/** Three seconds of audio, which cost 8 credits. */
 const FILE = writeWav(new Int16Array(3 * 8_000), 8_000);
 const OTHER_FILE = writeWav(new Int16Array(4 * 8_000), 8_000);
 const FILE_CREDITS = 8;
-/** Twelve seconds. */
+/** Twelve seconds of audio. */
 const LONG_FILE = writeWav(new Int16Array(12 * 8_000), 8_000);
 const LONG_FILE_CREDITS = 30;
 
@@ -46,7 +46,7 @@ function form(file: Uint8Array, fields: Record<string, string> = {}): FormData {
   return parts;
 }
 
-/** A request, the same request in different notation, and another one. */
+/** A request, the same request in a different notation, and a different request. */
 interface Case {
   readonly path: string;
   readonly one: () => RequestInit["body"];
@@ -147,7 +147,7 @@ for (const front of FRONTS) {
     const speak = (key: string | null, init: RequestInit = {}, path = "/v1/tts") =>
       post(path, key, JSON.stringify({ text: TEXT, nfe: 4 }), init);
     const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
-    /** Credits charged to the development organization, once no hold remains. */
+    /** Returns the credits charged to the development organization once no hold remains. */
     const spent = async () => {
       let charged = 0;
       await eventually("no hold is in work", async () => {
@@ -159,7 +159,7 @@ for (const front of FRONTS) {
       });
       return charged;
     };
-    /** Repeats until the previous attempt has released the key. */
+    /** Repeats a request until the previous attempt has released the key. */
     const persist = async (ask: () => Promise<Response>): Promise<Response> => {
       for (let tries = 0; tries < 100; tries++) {
         const answer = await ask();
@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("idempotent-replayed"), "true");
       assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
       assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
-      // Only the request that did the work can have waited for a model.
+      // Only the request that did the work can have waited for a model to load.
       const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
       assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
     };
@@ -203,7 +203,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("audio behind a url is fetched once", async () => {
+    test("audio at a URL is fetched once", async () => {
       let fetches = 0;
       const server = createServer((_request, response) => {
         fetches++;
@@ -223,7 +223,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("a repeated response in events is only the result, charged once", async () => {
+    test("a repeated response in events contains only the result, and is charged once", async () => {
       const [before, key] = [await spent(), newKey()];
       const ask = (accept: string) =>
         fetch(`${service.url}/v1/transcribe`, {
@@ -242,7 +242,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, FILE_CREDITS);
     });
 
-    test("keys are separate for each path, with 1 to 255 printable characters", async () => {
+    test("keys are separate for each path and have 1 to 255 printable characters", async () => {
       const key = newKey();
       await (await speak(key)).arrayBuffer();
       await assertRefused(await speak(key, {}, "/v1/tts/stream"), 422, "idempotency_key_reused");
@@ -276,7 +276,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS);
     });
 
-    test("a client that left midway gets the whole response later for one payment", async () => {
+    test("a client that left midway gets the whole response later, for one charge", async () => {
       const body = JSON.stringify({ text: LONG_TEXT, nfe: 16 });
       const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
       const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);
@@ -297,7 +297,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, 2 * LONG_CREDITS);
     });
 
-    test("a response deleted from the disk is produced again without a charge", async () => {
+    test("a response deleted from the disk is produced again for free", async () => {
       const [before, key, fileKey] = [await spent(), newKey(), newKey()];
       const first = await speak(key);
       const bytes = await bytesOf(first);
@@ -318,8 +318,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS + FILE_CREDITS);
     });
 
-    // Issue 12, "From the attack", line 10.
-    test("different audio behind a paid url is not transcribed for free", async () => {
+    test("different audio at a URL that was paid for is not transcribed for free", async () => {
       const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -328,7 +327,7 @@ for (const front of FRONTS) {
       const first = await ask();
       const bytes = await bytesOf(first);
       assert.equal(first.status, 200);
-      // As if other responses had evicted it.
+      // Remove the stored responses, as if other responses had evicted them.
       const loseAnswers = () => sql`update idempotency_keys set answer_body = null`;
       await loseAnswers();
       await assertRefused(await ask(), 422, "idempotency_key_reused");
@@ -345,7 +344,7 @@ for (const front of FRONTS) {
       server.close();
     });
 
-    test("audio that an earlier version did not record is charged only the difference", async () => {
+    test("for audio that an earlier version did not record, only the difference is charged", async () => {
       const files = [FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -378,7 +377,7 @@ for (const front of FRONTS) {
       assert.equal((await speak(unread)).status, 200, "what was never understood has no key");
     });
 
-    test("a day later the key is new and the work is charged again", async () => {
+    test("a day later the key counts as new, and the work is charged again", async () => {
       const [before, key] = [await spent(), newKey()];
       await (await speak(key)).arrayBuffer();
       await sql`update idempotency_keys set created_at = now() - interval '25 hours'`;
@@ -408,7 +407,7 @@ for (const front of FRONTS) {
         });
       const first = await ask("last");
       const bytes = await bytesOf(first);
-      // Holds the rest of the balance for other work.
+      // Hold the rest of the balance for other work.
       await sql`update accounts set held = balance where id = ${id}`;
       const again = await ask("last");
       assert.ok((await bytesOf(again)).equals(bytes));
@@ -448,7 +447,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("after kill -9 during the work the same key repeats it for one charge", async () => {
+    test("after kill -9 during the work the same key repeats the work for one charge", async () => {
       const [before, midWork, answered] = [await spent(), newKey(), newKey()];
       const first = await speak(answered);
       const bytes = await bytesOf(first);

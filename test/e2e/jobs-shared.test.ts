@@ -13,7 +13,7 @@ let working: ServiceProcess;
 
 before(async () => {
   const settings = await lightModels();
-  // Runs no jobs, and takes at most two of an organization and a megabyte of their audio.
+  // This service runs no jobs, and accepts at most two jobs and one megabyte of audio per organization.
   const limits = { JOBS_AT_ONCE: "0", JOBS_PER_ORG: "2", JOBS_STORAGE_MB: "1" };
   accepting = await startServiceProcess({ ...settings, ...limits, JOB_RETENTION_H: "3" });
 });
@@ -26,7 +26,7 @@ function clientOf({ url, key }: ServiceProcess): DauysClient {
   return new DauysClient({ baseUrl: url, apiKey: key, maxRetries: 0 });
 }
 
-test("a service accepts jobs within its limits, and another one on the database runs them", async () => {
+test("a service accepts jobs within its limits, and another service on the same database runs them", async () => {
   const client = clientOf(accepting);
   const wav = writeWav(new Int16Array(2 * RATE_HZ), RATE_HZ);
   const large = client.jobs.submit(writeWav(new Int16Array(40 * RATE_HZ), RATE_HZ));
@@ -53,7 +53,7 @@ test("a service accepts jobs within its limits, and another one on the database 
 
 test("a service that stops puts its job back, and the job ends after the next start", async () => {
   const client = clientOf(accepting);
-  // Under half a megabyte, and longer than the stop takes.
+  // The audio is smaller than half a megabyte, but its transcription takes longer than the stop.
   const { id } = await client.jobs.submit(writeWav(new Int16Array(25 * RATE_HZ), RATE_HZ));
   await eventually("it runs", async () => (await client.jobs.get(id)).status !== "queued");
   assert.equal(await working.stop(), 0, working.output());

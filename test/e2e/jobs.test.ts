@@ -29,7 +29,7 @@ let wav: Uint8Array<ArrayBuffer>;
 let receiver: Server;
 let receiverUrl: string;
 const received: Received[] = [];
-/** Statuses of the next responses to webhooks; 200 after them. */
+/** The status codes of the next responses to webhooks. Later responses have 200. */
 const statuses: number[] = [];
 
 before(async () => {
@@ -67,7 +67,7 @@ async function submitted(query = "", headers: Record<string, string> = {}): Prom
   return json<JobBody>(await ask("POST", SUBMIT + query, init), 202);
 }
 
-/** Changes the database as time, or another process, would. */
+/** Changes the database, in place of the passage of time or another process. */
 async function inDatabase<T>(work: (sql: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
   const connection = JSON.parse(await readFile(join(service.dataDir, "postgres.json"), "utf8"));
   const sql = connect(connection as PostgresConnection, SILENT);
@@ -82,7 +82,7 @@ function uuidOf({ id }: { readonly id: string }): string {
   return id.replace("job_", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-test("a job answers 202, ends with the transcript of the synchronous path, and is charged once", async () => {
+test("a job is accepted with 202, ends with the transcript of the synchronous path, and is charged once", async () => {
   const direct = await client.transcribe(wav, { timestamps: true });
   const { available } = await client.balance();
   const job = await submitted("?timestamps=true");
@@ -120,7 +120,7 @@ test("a repeated Idempotency-Key returns the same job, and another request under
     data.map(({ id }) => id),
     [job.id],
   );
-  // Replayed submissions read none of their audio, which must not leave anything behind that fails later.
+  // Replayed submissions do not read their audio. The unread bytes must not make anything fail later.
   for (let nth = 0; nth < 20; nth++) assert.equal((await submitted("", key)).id, job.id);
   const other = await ask("POST", `${SUBMIT}?timestamps=true`, { body: wav, headers: key });
   await json(other, 422);
@@ -128,7 +128,7 @@ test("a repeated Idempotency-Key returns the same job, and another request under
   await client.jobs.wait(job.id);
 });
 
-test("audio behind a url is fetched when the job runs, and a failed fetch fails the job for free", async () => {
+test("audio at a URL is fetched when the job runs, and a failed fetch fails the job for free", async () => {
   const job = await client.jobs.submit({ url: `${receiverUrl}/call.wav` }, { fileName: "x.wav" });
   const done = await client.jobs.wait(job.id);
   assert.deepEqual([done.status, done.url], ["done", `${receiverUrl}/call.wav`]);
@@ -150,7 +150,7 @@ test("audio behind a url is fetched when the job runs, and a failed fetch fails 
   });
 });
 
-test("jobs are listed newest first in pages, by status, and only to their organization", async () => {
+test("jobs are listed newest first in pages, by status, and only for their own organization", async () => {
   const ids = [];
   for (let nth = 0; nth < 3; nth++) ids.unshift((await submitted()).id);
   for (const id of ids) await client.jobs.wait(id);
@@ -179,7 +179,7 @@ test("jobs are listed newest first in pages, by status, and only to their organi
 });
 
 test("cancelling ends a waiting job for free, and deleting removes a job with its result", async () => {
-  // A recording of minutes keeps the worker busy, so the second job waits.
+  // A recording of ten minutes keeps the worker busy, so the second job waits.
   const long = new Uint8Array(44 + 16_000 * 2 * 600);
   long.set(header(long.length - 44));
   const running = await client.jobs.submit(long);
@@ -203,7 +203,7 @@ test("cancelling ends a waiting job for free, and deleting removes a job with it
   await json<JobEndBody>(await ask("DELETE", `/v1/jobs/${waiting.id}`), 404);
 });
 
-/** Header of a WAV: PCM of 16 bits, mono, 16 kHz. */
+/** The header of a WAV file: 16-bit PCM, mono, 16 kHz. */
 function header(bytes: number): Uint8Array {
   const head = Buffer.alloc(44);
   head.write("RIFF", 0);
@@ -221,7 +221,7 @@ function header(bytes: number): Uint8Array {
   return head;
 }
 
-test("a job and its result are gone when their time is over", async () => {
+test("a job and its result are removed when their retention ends", async () => {
   const job = await submitted();
   const done = await client.jobs.wait(job.id);
   const hours = (Date.parse(done.expires_at!) - Date.parse(done.ended_at!)) / 3_600_000;
@@ -244,13 +244,13 @@ async function webhookOf(job: { readonly id: string }, path: string): Promise<re
   return received.filter((one) => one.path === path);
 }
 
-test("a webhook is signed with the organization's secret, and repeated with the same id until it is accepted", async () => {
+test("a webhook is signed with the organization's secret, and repeated with the same ID until it is accepted", async () => {
   const { secret } = await json<WebhookSecretBody>(await ask("GET", "/v1/jobs/webhook-secret"));
   assert.match(secret, /^whsec_[0-9a-f]{64}$/);
   statuses.push(500);
   const job = await client.jobs.submit(wav, { webhookUrl: `${receiverUrl}/hook` });
   const done = await client.jobs.wait(job.id);
-  // The retry is due in seconds: make it due now.
+  // The retry is due in some seconds. Make it due now.
   await eventually("the first attempt", () => received.some(({ path }) => path === "/hook"));
   await inDatabase((sql) =>
     eventually("the retry is queued", async () => {

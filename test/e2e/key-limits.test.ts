@@ -9,7 +9,7 @@ import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** Each request costs 300 credits; live audio 100 a second. */
+/** Each request costs 300 credits; a second of live audio costs 100. */
 const SETTINGS = {
   ...{ TARIFF_SYNTHESIS: "100/1", TARIFF_FILE: "300/1", TARIFF_LIVE: "100/1" },
   ...{ SYNTHESIS_PER_ORG: "100", FILES_PER_ORG: "100", LIVE_PER_ORG: "100" },
@@ -27,14 +27,14 @@ before(async () => {
   service = await startServiceProcess(SETTINGS);
   owner = new Visitor(service.url);
   organization = await owner.signUp("owner@example.org");
-  // Each open session holds 12,000.
+  // Each open session holds 12,000 credits.
   await dauys("orgs", "credit", organization, "10000000");
 });
 after(async () => {
   assert.equal(await service.stop(), 0, service.output());
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read members of many answers
+// biome-ignore lint/suspicious/noExplicitAny: tests read members of many responses
 async function dauys(...args: readonly string[]): Promise<any> {
   const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
     env: { DATA_DIR: service.dataDir },
@@ -102,7 +102,7 @@ function listen(key: string, path = "/v1/stream"): Listener {
   return { socket, ready, closed };
 }
 
-/** Repeats what a busy machine's database did not answer in time. */
+/** Repeats a request that failed because a busy machine's database did not respond in time. */
 async function attempt(key: string, nth: number): Promise<string | null> {
   for (;;) {
     const error = await attemptOnce(key, nth);
@@ -110,7 +110,7 @@ async function attempt(key: string, nth: number): Promise<string | null> {
   }
 }
 
-/** Runs one request of a kind; resolves to the name of its error, or null. */
+/** Runs one request of a kind. Resolves to the name of its error, or null if it succeeded. */
 async function attemptOnce(key: string, nth: number): Promise<string | null> {
   if (nth % 6 === 5) {
     const { socket, ready, closed } = listen(key);
@@ -140,7 +140,7 @@ async function attemptOnce(key: string, nth: number): Promise<string | null> {
   return answer.headers.get("x-svc-error");
 }
 
-test("100 parallel requests of every kind at a key's cap take not a credit above it", async () => {
+test("100 parallel requests of every kind at a key's cap never spend a credit above the cap", async () => {
   const { id, key } = await newKey({ monthly_credits: CAP });
   const errors = await Promise.all(Array.from({ length: REQUESTS }, (_, nth) => attempt(key, nth)));
   assert.deepEqual(new Set(errors), new Set([null, "key_budget_exceeded"]));
@@ -148,7 +148,8 @@ test("100 parallel requests of every kind at a key's cap take not a credit above
   const { credits, month } = await monthOf(id);
   assert.ok(credits > 0 && credits <= CAP, `${credits}`);
   assert.equal(month, new Date().toISOString().slice(0, 7));
-  // The rest pays for as much as fits, and a request more is rejected with the cap and the day of the reset.
+  // The remaining credits pay for as many requests as fit. One more is rejected with the cap and the day on
+  // which it resets.
   for (let left = CAP - credits; left >= 100; left -= 100)
     assert.equal((await speak("/v1/tts", key, { text: "Ә", nfe: 4 })).status, 200);
   await eventually("the cap is used up", async () => (await monthOf(id)).credits === CAP);
@@ -188,7 +189,7 @@ test("a key is limited to its endpoints, over HTTP, on sockets and through token
   assert.deepEqual(await socket.closed, { code: 4403, error: "endpoint_not_allowed" });
 });
 
-test("of two jobs beside a key's cap one is charged, and the other fails with key_budget_exceeded", async () => {
+test("when a key's cap pays for only one of two jobs, one is charged, and the other fails with key_budget_exceeded", async () => {
   const { id, key } = await newKey({ endpoints: ["jobs"], monthly_credits: 500 });
   const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });
   const submitted = [await jobs.submit(WAV), await jobs.submit(WAV)];
@@ -206,12 +207,12 @@ test("of two jobs beside a key's cap one is charged, and the other fails with ke
   assert.equal((await owner.ask("PATCH", path, { monthly_credits: 300 })).status, 200);
   const refused = await post("/v1/jobs/transcriptions", key, Uint8Array.from(WAV));
   assert.deepEqual([refused.status, refused.headers.get("x-svc-error")], [429, "key_budget_exceeded"]);
-  // A repeatable submission gets its job, because it may be one that was accepted before.
+  // A repeatable submission creates a job, because an earlier attempt may have been accepted.
   const late = await jobs.wait((await jobs.submit(WAV)).id);
   assert.deepEqual([late.status, late.error?.code], ["failed", "key_budget_exceeded"]);
 });
 
-test("endpoints of jobs and live speech are limited too, whatever the id", async () => {
+test("endpoints of jobs and live speech are limited too, whatever ID the path contains", async () => {
   const { key } = await newKey({ endpoints: ["jobs"] });
   const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });
   const { id } = await jobs.wait((await jobs.submit(WAV)).id);
@@ -249,13 +250,13 @@ test("an expired key is rejected, and its open sockets close when it expires", a
   await live.ready;
   assert.equal((await speak("/v1/tts", key, { text: "Ә", nfe: 4 })).status, 200);
   assert.deepEqual(await live.closed, { code: 4401, error: "unauthorized" });
-  // Cached for 30 s, and yet rejected on time.
+  // The key is cached for 30 s, but is still rejected on time.
   const refused = await speak("/v1/tts", key, { text: "Ә" });
   assert.deepEqual([refused.status, refused.headers.get("x-svc-error")], [401, "key_invalid"]);
   assert.equal((await listen(key).closed).code, 4401);
 });
 
-test("a rotated key works with both secrets until the overlap ends, then its old sockets close", async () => {
+test("a rotated key works with both secrets until the overlap ends, then the sockets opened with the old secret close", async () => {
   const { id, key: old } = await newKey({ monthly_credits: 50_000 });
   const before = listen(old);
   await before.ready;
@@ -272,7 +273,7 @@ test("a rotated key works with both secrets until the overlap ends, then its old
   assert.equal((await speak("/v1/tts", old, { text: "Ә" })).status, 401);
   assert.equal((await speak("/v1/tts", json.key, { text: "Ә", nfe: 4 })).status, 200);
   assert.equal(after.socket.readyState, WebSocket.OPEN);
-  // Without an overlap the secret before ends immediately.
+  // Without an overlap the old secret ends immediately.
   const third = await owner.ask("POST", path, { overlap_seconds: 0 });
   assert.deepEqual(await after.closed, { code: 4401, error: "unauthorized" });
   assert.equal((await speak("/v1/tts", json.key, { text: "Ә" })).status, 401);

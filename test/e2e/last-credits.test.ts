@@ -3,7 +3,10 @@ import { after, before, test } from "node:test";
 import { dauysInTurn } from "../support/command-process.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** Three characters cost 300 credits: a free grant of 25,000 pays for 83 of a hundred requests, and leaves 100. */
+/**
+ * Three characters cost 300 credits, so a free grant of 25,000 pays for 83 of a hundred requests and leaves
+ * 100.
+ */
 const SETTINGS = { TARIFF_SYNTHESIS: "100/1", FREE_SYNTHESIS_PER_ORG: "100", SYNTHESIS_PER_ORG: "100" };
 const REQUESTS = 100;
 const TEXT = "Ия.";
@@ -51,7 +54,7 @@ test("of a hundred simultaneous requests for the last credits, exactly as many a
   const ledger = await operator<{ balance: number; held: number; data: { amount: number }[] }>("ledger", id);
   assert.deepEqual([ledger.balance, ledger.held], [LEFT, 0]);
   assert.equal(ledger.data.filter(({ amount }) => amount === -300).length, AFFORDABLE);
-  // The rest still pays for work that costs no more.
+  // The remaining credits still pay for work that costs no more than that.
   const last = await speak("/v1/tts", key, "Ә");
   assert.equal(last.status, 200);
   await last.arrayBuffer();

@@ -8,11 +8,11 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_RATE_HZ = 24_000;
-/** The same as in the test of the service's own socket. */
+/** The same limit as in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
 let service: SharedService;
-/** Speech and the silence that ends it. */
+/** Speech followed by the silence that ends it. */
 let pcm: Buffer;
 
 before(async () => {
@@ -118,7 +118,7 @@ test("Deepgram's client finalizes; a wrong key is rejected", async () => {
   });
   socket.connect();
   await socket.waitForOpen();
-  // Ends in the middle of the speech.
+  // The audio ends in the middle of the speech.
   socket.sendMedia(pcm.subarray(0, 2 * SPOKEN_RATE_HZ));
   socket.sendFinalize({ type: "Finalize" });
   assert.match(await finalized, /^[а-яёәғқңөұүһі ]+$/);
@@ -136,11 +136,11 @@ test("Deepgram's client gets an error for an MP4 file sent as samples", async ()
   const closed = once(socket.socket as unknown as EventTarget, "close");
   socket.connect();
   await socket.waitForOpen();
-  // The beginning of an MP4 file.
+  // The first bytes of an MP4 file.
   socket.sendMedia(Buffer.from("0000001c667479706d703432000000006d7034326d70343169736f6d", "hex"));
   const { type, description } = (await told) as Record<string, string>;
   assert.equal(type, "Error");
-  assert.match(description ?? "", /live audio must be .* received a file of MP4/);
+  assert.match(description ?? "", /live audio must be .* received MP4/);
   const [{ code }] = await closed;
   assert.equal(code, 4400);
 });

@@ -1,4 +1,5 @@
-// Issue 12, strangers 1: tested through the sockets that console, command line and Deepgram's clients use.
+// No partial begins with the tail of the previous utterance: checked through the sockets that the console,
+// the command line and Deepgram's clients use.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
@@ -20,11 +21,14 @@ const SENTENCES = [
 ];
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
-/** Differences between last partials and their finals; half of them are spaces between words. */
+/**
+ * The character error rate between last partials and their finals. Half of the differences are spaces between
+ * words.
+ */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 
 let service: SharedService;
-/** A synthetic Kazakh voice, and a person speaking Russian numbers. */
+/** One stream has a synthetic Kazakh voice, the other a person who speaks Russian numbers. */
 const streams: Int16Array[] = [];
 
 before(async () => {

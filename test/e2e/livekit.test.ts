@@ -17,10 +17,10 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_HZ = 24_000;
 const LIVE_HZ = 16_000;
-/** As in the test of the service's own socket. */
+/** The same limit as in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 const { SpeechEventType } = stt;
-/** No second try, whose result would hide the first failure. */
+/** A second try is not allowed, because its result would hide the first failure. */
 const ONCE = { maxRetry: 0, retryIntervalMs: 0, timeoutMs: 60_000 };
 
 const WHOLE_TEXT = `
@@ -34,7 +34,7 @@ const WHOLE_TEXT = `
 
 let service: SharedService;
 let sockets: string;
-/** Speech and the silence that ends it, 24 kHz. */
+/** Speech followed by the silence that ends it, at 24 kHz. */
 let spoken: Int16Array;
 
 before(async () => {
@@ -55,7 +55,10 @@ function frameOf(samples: Int16Array, rateHz: number): AudioFrame {
   return new AudioFrame(samples.slice(), rateHz, 1, samples.length);
 }
 
-/** Speaks into a stream, faster than real time, until it has a final; returns the types and texts of its events. */
+/**
+ * Speaks into a stream, faster than real time, until a final arrives. Returns the types and texts of the
+ * stream's events.
+ */
 async function heardBy(stream: stt.SpeechStream, rateHz: number) {
   const samples =
     rateHz === SPOKEN_HZ ? spoken : toInt16(resample(toFloat(spoken), { fromHz: SPOKEN_HZ, toHz: rateHz }));
@@ -113,7 +116,7 @@ describe("LiveKit's plugins", { concurrency: 1 }, () => {
     assert.ok(alternatives![0].words!.every(({ endTime }) => endTime! > 0));
   });
 
-  test("Deepgram's STTv2 ends turns, with a preflight transcript before", async () => {
+  test("Deepgram's STTv2 ends turns, with a preflight transcript before the end", async () => {
     const plugin = new deepgram.STTv2({
       apiKey: service.key,
       endpointUrl: `${sockets}/v2/listen`,
@@ -173,8 +176,8 @@ describe("LiveKit's plugins", { concurrency: 1 }, () => {
     assert.ok(interrupted < whole, `${interrupted} of ${whole}`);
   });
 
-  test("Deepgram's TTS sends whole texts to port 443, whatever its address says", async () => {
-    // In a process, because the plugin leaves the rejection unhandled.
+  test("Deepgram's TTS sends whole texts to port 443, whatever port its address has", async () => {
+    // This runs in a separate process, because the plugin leaves the rejection unhandled.
     const { stderr } = await promisify(execFile)(
       process.execPath,
       ["--input-type=module", "-e", WHOLE_TEXT],
@@ -186,7 +189,10 @@ describe("LiveKit's plugins", { concurrency: 1 }, () => {
   });
 });
 
-/** Pushes the text word by word, and closes the stream after this much audio. */
+/**
+ * Pushes the text word by word, closes the stream once this many seconds of audio have arrived, and returns
+ * how many arrived in total.
+ */
 async function secondsSpoken(stream: tts.SynthesizeStream, atMost: number): Promise<number> {
   for (const word of TEXT.split(/(?= )/)) stream.pushText(word);
   stream.endInput();

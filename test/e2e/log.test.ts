@@ -11,9 +11,9 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const PASSWORD = "hunter2-of-the-url";
-/** Shorter words and runs of digits occur in many lines by chance. */
+/** Shorter words and runs of digits occur by chance in many lines. */
 const TELLING_CHARACTERS = 5;
-/** Longer than any line of ours, shorter than any audio. */
+/** The limit is longer than any line that the service logs, and shorter than any audio. */
 const LONGEST_LINE = 4_000;
 
 let service: ServiceProcess;
@@ -56,13 +56,13 @@ test("at its most verbose level the log contains no key, text or audio", async (
   await listen({}, "", spoken, ["svc-bearer", wrongKey]);
   assert.equal(await service.stop(), 0, service.output());
 
-  // The first start prints a greeting with the key, which is not part of the log.
+  // The first start prints a greeting that contains the key. It is not part of the log.
   const lines = service
     .output()
     .split("\n")
     .filter((line) => line.startsWith("{"));
   const log = lines.join("\n");
-  // Each request has logged a line, so the search is meaningful.
+  // Each request has logged a line, so searching the log means something.
   assert.ok(lines.filter((line) => line.includes('"request served"')).length >= failures.length + 6, log);
   assert.match(log, /live socket opened/);
   const lower = log.toLowerCase();

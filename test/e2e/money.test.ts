@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/folders.js";
 import { momentOfFault } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** At this price five characters cost a whole free grant. */
+/** At this price five characters cost the whole free grant. */
 const TARIFF_SYNTHESIS = "5000/1";
 const FREE = 25_000;
 

@@ -13,7 +13,7 @@ test("a service that loads models and speaks writes nothing outside its data fol
     const service = await startServiceProcess({ HOME: home, TMPDIR: home });
     const speech = await streamSentences(service, { text: "Сәлем", nfe: 4 });
     assert.ok(speech.audioSeconds > 0.2);
-    // onnxruntime stores its usage data here before it uploads it.
+    // onnxruntime stores its usage data here before uploading it.
     assert.equal(existsSync(join("/tmp", `mat-debug-${service.child.pid}.log`)), false);
     assert.deepEqual(await readdir(home, { recursive: true }), []);
     assert.equal(await service.stop(), 0, service.output());

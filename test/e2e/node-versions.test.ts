@@ -10,15 +10,21 @@ import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { loadBinding } from "../../native/beam/binding.js";
 import { startServiceProcess } from "../support/service-process.js";
 
-/** Versions that `scripts/runtimes.mjs fetch` downloads. These tests already run on a supported Node. */
+/**
+ * These are the versions that `scripts/runtimes.mjs fetch` downloads. The tests themselves already run on a
+ * supported version.
+ */
 const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
 const MAJORS = [22, 24];
 /**
- * These tests run on the oldest version: code independent of Node that passes on both ends also passes in
- * between.
+ * The tests run on the oldest supported version. Code that passes on both the oldest and the newest version
+ * is taken to pass on those in between.
  */
 const NEWEST = 24;
-/** Share of the random cases: they find our own mistakes, which are the same on every Node. */
+/**
+ * The share of the random cases that runs here. They find mistakes in our own code, which are the same on
+ * every version.
+ */
 const SHARE_OF_CASES = "0.2";
 const RUN_TESTS = fileURLToPath(new URL("../../../scripts/test.mjs", import.meta.url));
 const CONTRACT = fileURLToPath(new URL("../front/front.test.js", import.meta.url));
@@ -60,10 +66,10 @@ for (const major of MAJORS) {
     }
   });
 
-  test(`the available fronts, the addon and the command line work on Node ${major}`, {
+  test(`the fronts, the addon and the command line work on Node ${major}`, {
     skip,
   }, () => {
-    // With this variable of a parent runner, a test file would not output TAP.
+    // A test file would not output TAP if it inherited this variable from a parent runner.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const contract = spawnSync(node, ["--test-reporter=tap", CONTRACT], { encoding: "utf8", env });
     assert.equal(contract.status, 0, contract.stdout.slice(-4_000));

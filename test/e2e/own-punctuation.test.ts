@@ -10,7 +10,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const PACKAGE = "tiny-gigaam-ctc";
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
-/** Makes the letters that the random graph often emits marks and capitals. */
+/** Replaces the letters that the random graph often emits with punctuation and capitals. */
 const RESPELLED: ReadonlyMap<string, string> = new Map([
   ...[..."абвгдежз"].map((letter): [string, string] => [letter, letter.toUpperCase()]),
   ...[..."ийкл"].map((letter): [string, string] => [letter, "."]),
@@ -29,7 +29,7 @@ before(async () => {
   const text = (await readFile(tokens, "utf8"))
     .split("\n")
     .map((line) => (RESPELLED.get(line[0] ?? "") ?? line[0] ?? "") + line.slice(1));
-  // A symbol may occur twice: the vocabulary lists outputs, not letters.
+  // A symbol may occur twice, because the vocabulary lists outputs rather than letters.
   await writeFile(tokens, text.join("\n"));
   const sha256 = createHash("sha256").update(text.join("\n")).digest("hex");
   await changeManifest(folder, (manifest) => {
@@ -43,7 +43,7 @@ after(async () => {
   assert.equal(await service?.stop(), 0, service?.output());
 });
 
-test("a file's readable text is the recogniser's own if it writes marks", async () => {
+test("a file's readable text is the recogniser's own if it writes punctuation", async () => {
   const options = { model: PACKAGE, timestamps: true, display: true } as const;
   const { text, words, display_text, display_words, segments } = await client.transcribe(
     speechAsWav(SPOKEN),
@@ -59,7 +59,7 @@ test("a file's readable text is the recogniser's own if it writes marks", async 
   assert.ok(segments?.every((segment) => segment.display_text === segment.text));
 });
 
-test("readable finals keep it too, joined with spaces", async () => {
+test("readable finals keep the recogniser's punctuation too, joined with spaces", async () => {
   const live = client.live({ model: PACKAGE, display: true });
   const finals: { text: string; display_text?: string | undefined; display_before?: string | undefined }[] =
     [];

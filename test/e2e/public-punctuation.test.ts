@@ -35,7 +35,7 @@ after(async () => {
   assert.equal(await service.stop(), 0, service.output());
 });
 
-/** The text as the package writes it, run here. */
+/** The text as the package writes it when it runs in this process. */
 async function writtenByPackage(text: string, isOpen: boolean): Promise<string> {
   const model = await readPackage<PunctuationManifest>(TINY, "punctuation");
   const punctuation = await punctuationFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
@@ -53,7 +53,7 @@ test("models use makes public punctuation the default, and models list says so",
   assert.match(stdout, /punctuation-v1 {2}\(installed\)\n {2}task +punctuation/);
 });
 
-test("files are displayed with the marks and capitals of the chosen package", async () => {
+test("files are displayed with the punctuation and capitals of the chosen package", async () => {
   const answer = await fetch(`${service.url}/v1/transcribe?display=true&numerals=none`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}` },
@@ -65,7 +65,7 @@ test("files are displayed with the marks and capitals of the chosen package", as
   assert.notEqual(display_text, text);
 });
 
-test("live finals are displayed with the marks and capitals of the chosen package", async () => {
+test("live finals are displayed with the punctuation and capitals of the chosen package", async () => {
   const pcm = new Int16Array([...spoken, ...new Int16Array(RATE_HZ)]);
   const query = "?partials=false&display=true&numerals=none&eou_ms=700";
   const { received } = await runLive({ ...service, pcm, messageSamples: 1_600, isPaced: false, query });
@@ -75,7 +75,7 @@ test("live finals are displayed with the marks and capitals of the chosen packag
   assert.equal(finals[0]!.display_text!.replace(/[,.?]$/, ""), expected.replace(/[,.?]$/, ""));
 });
 
-test("models use punctuation-v1 returns to the shipped one, also where MODELS_DIR lacks it", async () => {
+test("models use punctuation-v1 returns to the shipped package, also where MODELS_DIR lacks it", async () => {
   const models = await temporaryFolder();
   await cp(TINY, join(models, "tiny-punct-cap-seg"), { recursive: true });
   const env = { MODELS_DIR: models };

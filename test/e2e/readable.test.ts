@@ -9,7 +9,7 @@ import type { Transcription } from "../../core/protocol/transcription-schemas.js
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 16_000;
-/** Spoken texts, and what people should read, ignoring marks. */
+/** Spoken texts, and what people should read, without punctuation. */
 const SPOKEN =
   "Біз екі мың жиырма алтыншы жылы он бесінші наурызда кездестік. Бағасы жүз жиырма мың теңге болды.";
 const PHONE = "Менің телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті.";
@@ -94,13 +94,13 @@ test("live finals join to the same sentences without changing their plain text",
   }
 });
 
-test("a pause is reported half-way through it, with the probability that the sentence is over", async () => {
+test("a pause is reported halfway through, with the probability that the sentence is over", async () => {
   const pcm = new Int16Array([...spoken, ...new Int16Array(RATE_HZ)]);
   const query = "?display=true&eou_ms=800";
   const { received } = await runLive({ ...service, pcm, messageSamples: 1_600, isPaced: true, query });
   const partials = received.flatMap(({ message }) => (message.type === "partial" ? [message] : []));
   const pause = partials.findLast(({ end_of_turn }) => end_of_turn !== undefined);
-  // The final may correct a letter of it.
+  // The final may correct a letter of this text.
   assert.ok(pause !== undefined && pause.text.length > 20);
   assert.ok(pause.end_of_turn! > 0 && pause.end_of_turn! < 1);
   assert.ok(partials.filter(({ end_of_turn }) => end_of_turn === undefined).length > 5);
@@ -120,7 +120,7 @@ test("a telephone number is in no message of a live session", async () => {
   assert.ok(messages.some((message) => message.type === "partial"));
 });
 
-test("turns of a conversation have figures and marks, and mask a telephone number", async () => {
+test("turns of a conversation have digits and punctuation, and mask a telephone number", async () => {
   const heard = await turnsOf([spoken, new Int16Array(RATE_HZ)], "smart_format=true");
   const shown = heard.join(" ").replaceAll("\u00a0", " ");
   assert.match(shown, /^Біз 2026 жылы 15 наурызда кездестік/);

@@ -16,14 +16,14 @@ import { type SharedService, sharedService } from "../support/shared-service.js"
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_RATE_HZ = 24_000;
-/** As in the test of the service's own socket. */
+/** The same limit as in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 /** 100 ms of 16-bit samples. */
 const PIECE_BYTES = SPOKEN_RATE_HZ / 5;
 const TRANSCRIPTION = "conversation.item.input_audio_transcription";
 
 let service: SharedService;
-/** Speech and the silence that ends it, 24 kHz. */
+/** Speech followed by the silence that ends it, at 24 kHz. */
 let pcm: Buffer;
 
 before(async () => {
@@ -36,7 +36,7 @@ before(async () => {
   pcm = Buffer.concat([Buffer.from(await answer.arrayBuffer()), Buffer.alloc(2 * SPOKEN_RATE_HZ)]);
 });
 
-/** The library always connects with `wss:`; here the connection underneath is unencrypted. */
+/** The library always connects with `wss:`. Here the connection underneath is unencrypted. */
 function plain() {
   const { hostname, port } = new URL(service.url);
   return { createConnection: () => connect(Number(port), hostname) };
@@ -57,7 +57,7 @@ function assertText(text: string): void {
   assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${text}`);
 }
 
-/** Opens a socket as clients without the library do. */
+/** Opens a socket the way clients without the library do. */
 async function opened(protocols: string[], headers: Record<string, string> = {}, query = "") {
   const url = `${service.url.replace("http", "ws")}/v1/realtime?intent=transcription${query}`;
   const socket = new WebSocket(url, protocols, { headers });
@@ -66,7 +66,7 @@ async function opened(protocols: string[], headers: Record<string, string> = {},
   return { socket, events };
 }
 
-test("OpenAI's client transcribes with turn detection, and deltas only append", async () => {
+test("OpenAI's client transcribes with turn detection, and deltas only append text", async () => {
   const realtime = new OpenAIRealtimeWS({ model: "gpt-4o-transcribe", options: plain() }, clientOf());
   const events = new RealtimeEvents(realtime.socket);
   realtime.on("error", (error) => assert.fail(error));
@@ -129,7 +129,7 @@ test("OpenAI's client commits and clears turns itself", async () => {
   realtime.send({ type: "input_audio_buffer.commit" });
   await events.seen("error");
   assert.deepEqual(errors, ["input_audio_buffer_commit_empty"]);
-  // Three turns: without speech, cleared, and with speech.
+  // The three turns are one without speech, one that is cleared, and one with speech.
   sendAll((audio) => realtime.send({ type: "input_audio_buffer.append", audio }), Buffer.alloc(24_000));
   realtime.send({ type: "input_audio_buffer.commit" });
   const silent = await events.seen(`${TRANSCRIPTION}.completed`);
@@ -151,7 +151,7 @@ test("OpenAI's client commits and clears turns itself", async () => {
   realtime.close();
 });
 
-test("OpenAI's beta client gets the beta's events", async () => {
+test("OpenAI's beta client gets the events of the beta", async () => {
   const client = new OpenAI5({ apiKey: service.key, baseURL: `${service.url}/v1` });
   const realtime = new BetaRealtimeWS({ model: "gpt-4o-realtime-preview", options: plain() }, client);
   const events = new RealtimeEvents(realtime.socket);

@@ -22,7 +22,7 @@ async function speak(service: ServiceProcess, path = "/v1/tts?timestamps=true"):
   return Buffer.from(await answer.arrayBuffer());
 }
 
-test("a repeated sentence is the same to the last byte, without a model run, at the usual charge", async () => {
+test("a repeated sentence gives the same bytes without a model run, at the usual price", async () => {
   const bare = await startServiceProcess();
   const [made, madeStream] = [await speak(bare), await speak(bare, "/v1/tts/stream")];
   assert.equal(await bare.stop(), 0);

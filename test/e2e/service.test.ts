@@ -15,7 +15,7 @@ const SENTENCES = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",
 ];
 const VOICES = ["aigul", "dauren", "saule", "timur"];
-/** The recogniser's own 6 % on clean speech, and 3 points for the synthesizer. */
+/** 6 % for the recogniser alone on clean speech, plus 3 percentage points for the synthesizer. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
 let service: SharedService;
@@ -146,7 +146,7 @@ async function transcribe(wav: Buffer): Promise<string> {
   return body.text!;
 }
 
-/** Texts of the finals, in order. */
+/** The texts of the finals, in order. */
 async function listen(
   pcm: Int16Array,
   isPaced: boolean,
@@ -158,12 +158,12 @@ async function listen(
   assert.deepEqual(
     finals.map((final) => final.utterance),
     finals.map((_, index) => index),
-    "utterance numbers rise by one",
+    "utterance numbers increase by one",
   );
   return finals.map((final) => final.text);
 }
 
-/** Noise below about 300 Hz with a varying level. */
+/** Noise below about 300 Hz whose level varies. */
 function wind(seconds: number): Int16Array {
   const random = randomNumbers(3);
   let low = 0;
@@ -177,7 +177,7 @@ function wind(seconds: number): Int16Array {
   });
 }
 
-/** Single drops, each a short hiss, about 160 a second. */
+/** Single drops, about 160 a second, each of which is a short hiss. */
 function rain(seconds: number): Int16Array {
   const random = randomNumbers(5);
   let drop = 0;
@@ -201,13 +201,13 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** 24 kHz WAV to 16 kHz PCM. */
+/** Converts a 24 kHz WAV to 16 kHz PCM. */
 function toPcm(wav: Buffer): Int16Array {
   const samples = new WavSampleReader(wav.length).push(wav);
   return toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
 }
 
-/** Half a second of silence on both sides, as from a microphone. */
+/** Adds half a second of silence on both sides, as a microphone would record it. */
 function withSilence(pcm: Int16Array): Int16Array {
   const padded = new Int16Array(pcm.length + 16_000);
   padded.set(pcm, 8_000);

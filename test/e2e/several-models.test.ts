@@ -15,7 +15,7 @@ import { changeManifest, temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const ADAPTERS = "test/fixtures/adapters";
-/** Public weights added by an operator; the first two are the defaults. */
+/** Public weights that an operator added. The first two are the defaults. */
 const INSTALLED = ["tiny-gigaam-ctc", "tiny-matcha", "tiny-vits", "tiny-zipformer2-ctc"];
 const SHIPPED = { hears: "svc-kk-ru-v2", speaks: "svc-kk-v1" };
 const TINY = { hears: "tiny-gigaam-ctc", speaks: "tiny-matcha" };
@@ -127,12 +127,13 @@ describe("a service with added models next to the shipped ones", () => {
         ["tiny-zipformer2-ctc", false],
       ],
     );
-    assert.match(service.output(), /model package left out/);
+    assert.match(service.output(), /broken model package skipped/);
     assert.match(service.output(), /damaged\/manifest\.json: melBins/);
   });
 
   test("requests without a model get the defaults; other models load with their first request", async () => {
-    // Read each immediately: a client that waits for the other model before reading is disconnected.
+    // Each response is read immediately, because a client that waits for the other model before reading is
+    // disconnected.
     const spoken = await Promise.all(
       [{}, { model: SHIPPED.speaks, voice: "dauren" }].map(async (request) => {
         const answer = await speak(request);
@@ -222,7 +223,7 @@ describe("a service with added models next to the shipped ones", () => {
     await eventually("all are released", async () => {
       return (await readMetrics(operatorPort)).get("model_loaded") === 0;
     });
-    // Loads are counted: on a busy machine the model may be released again before the test looks.
+    // The test counts loads, because on a busy machine the model may be released again before the test looks.
     const loads = async () => {
       const metrics = await readMetrics(operatorPort);
       return ["tiny-zipformer2-ctc", TINY.hears].map(
@@ -252,10 +253,10 @@ describe("a service with added models next to the shipped ones", () => {
   });
 });
 
-test("a broken or missing default fails the start, naming file and id", async () => {
+test("a broken or missing default fails the start, naming the file and the ID", async () => {
   for (const [transcription, rule] of [
     ["damaged", /cannot start: Cannot use .*damaged\/manifest\.json: melBins/],
-    ["gone", /cannot start: Cannot start: .*defaults\.json names gone for transcription, which is not/],
+    ["gone", /cannot start: Cannot start: .*defaults\.json sets gone for transcription, which is not/],
   ] as const) {
     await useDefaults({ transcription });
     await assert.rejects(startServiceProcess({ DATA_DIR: dataDir }), rule);

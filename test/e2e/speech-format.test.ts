@@ -7,11 +7,11 @@ import type { TimedSpeech } from "../../core/protocol/timed-speech.js";
 import { takeWords, WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
-/** One sentence with an odd number of samples in G.711. */
+/** One sentence that gives an odd number of samples in G.711. */
 const TEXT = "Қош келдіңіз, қандай көмек керек?";
 
 let service: SharedService;
-/** The speech as the voice makes it, 16-bit at 24 kHz. */
+/** The speech as the voice produces it: 16-bit at 24 kHz. */
 let voice: Int16Array;
 
 before(async () => {
@@ -55,7 +55,7 @@ function expected(encoding: StreamedFormat, sampleRateHz: number, pcm = voice): 
   return Buffer.concat([encoder.push(pcm), encoder.flush()]);
 }
 
-test("/v1/tts answers in the requested encoding and sample rate, at the same price", async () => {
+test("/v1/tts responds in the requested encoding and sample rate, at the same price", async () => {
   for (const [query, encoding, sampleRateHz, format] of [
     ["encoding=mulaw", "mulaw", 8_000, "mulaw"],
     ["encoding=alaw&sample_rate=16000", "alaw", 16_000, "alaw"],
@@ -67,7 +67,7 @@ test("/v1/tts answers in the requested encoding and sample rate, at the same pri
     assert.equal(header.format, format, query);
     assert.equal(header.sampleRateHz, sampleRateHz);
     assert.deepEqual(Buffer.from(samples), expected(encoding, sampleRateHz));
-    // The sizes of a file are even, and agree with each other.
+    // The sizes in a file are even and agree with each other.
     assert.equal(bytes.readUInt32LE(4) + 8, bytes.length);
     assert.equal(bytes.length % 2, 0);
     assert.equal(answer.headers.get("x-svc-credits"), String(Math.ceil(([...TEXT].length * 2) / 5)));
@@ -99,7 +99,7 @@ test("frames and word times have the format too", async () => {
   assert.equal(timed.duration, plain.duration);
 });
 
-test("formats that do not exist are rejected with those that do", async () => {
+test("unknown formats are rejected with a list of the known formats", async () => {
   for (const [query, detail] of [
     ["encoding=mp3", 'encoding must be one of linear16, mulaw, alaw, received "mp3"'],
     ["encoding=mulaw&sample_rate=24000", 'sample_rate of mulaw must be one of 8000, 16000, received "24000"'],

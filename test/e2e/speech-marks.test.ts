@@ -5,9 +5,9 @@ import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 24_000;
-/** -60 dB of full scale: anything below is inaudible. */
+/** -60 dB of full scale. Anything below is inaudible. */
 const SILENT_BELOW = 0.001;
-/** Variation of the speech edges around a pause. */
+/** How much the edges of speech around a pause may vary. */
 const TOLERANCE_MS = 20;
 
 let service: SharedService;
@@ -96,7 +96,7 @@ test("on every path a dictionary gives the same speech as a text with its spelli
   );
 });
 
-test("under an idempotency key another dictionary is another request, unless only its spelling differs", async () => {
+test("under an idempotency key a different dictionary is a different request, unless it only writes the same entries differently", async () => {
   const ask = (pronunciations: readonly object[]) =>
     request("/v1/tts", { text: "Kaspi", nfe: 4, pronunciations }, { "idempotency-key": "dictionary" });
   const first = await ask([{ word: "Kaspi", say: "каспий" }]);
@@ -116,7 +116,7 @@ function assertPauses(found: readonly number[], asked: readonly number[], where:
   }
 }
 
-/** Returns the lengths of all silences of at least this duration, in milliseconds. */
+/** Returns the lengths of all silences that last at least this long, in milliseconds. */
 function silences(samples: Float32Array, leastMs: number): number[] {
   const lengths: number[] = [];
   let run = 0;

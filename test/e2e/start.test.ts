@@ -14,25 +14,26 @@ import { eventually } from "../support/eventually.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** A quiet 2-core machine needs a tenth of this; a gate on a shared machine must not fail. */
+/** A quiet machine with 2 cores needs a tenth of this. The limit must not fail a gate on a shared machine. */
 const DEADLINE_MS = 300_000;
 
 /** Files that `npm start` compiles and reads. */
 const COPIED = ["bin", "src", "actors", "native", "core", "scripts", "docs", "README.md", "package.json"];
 const SETTINGS = ["package-lock.json", "tsconfig.json"];
-/** The pages were built before all tests. */
+/** The pages have been built before all tests. */
 const PAGES = ["dist/console", "dist/docs"];
 const LINKED = ["node_modules", "models"];
 
 const NPM_START = ["npm", "start", "--silent"] as const;
 const SERVICE = [process.execPath, "dist/src/main.js"] as const;
 
-/** A copy of the checkout, not compiled yet: other tests run what `npm start` compiles. */
+/** A copy of the checkout that is not compiled yet, because other tests run what `npm start` compiles. */
 let checkout: string;
 
 before(async () => {
   checkout = await mkdtemp(join(tmpdir(), "dauys-checkout-"));
-  // Preserves file times, which determine what is compiled. Node's own copy takes ten times as long.
+  // The copy keeps file times, which determine what is compiled. Node's own copy function takes ten times as
+  // long.
   const copied = [...COPIED, ...SETTINGS].map((name) => join(ROOT, name));
   const copy = (names: readonly string[], folder: string) =>
     promisify(execFile)("cp", ["-a", ...names, folder]);
@@ -138,7 +139,7 @@ test("a silent service writes nothing", async () => {
   }
 });
 
-/** Compilation times of src/main.ts and of files that the test does not change. */
+/** The compilation times of src/main.ts and of files that the test does not change. */
 async function compiledAtMs(): Promise<readonly [number, readonly number[]]> {
   const [main = 0, ...others] = await Promise.all(
     ["main", "service/process", "settings/settings"].map(
@@ -150,7 +151,10 @@ async function compiledAtMs(): Promise<readonly [number, readonly number[]]> {
 
 const running = new Set<Started>();
 
-/** A process left running by a failed assertion would write into the folder while it is removed. */
+/**
+ * Ends the processes that a failed assertion left running. They would write into the folder while it is
+ * removed.
+ */
 async function endStarted(): Promise<void> {
   for (const { child } of running) child.kill("SIGTERM");
   await Promise.all(Array.from(running, ({ exited }) => exited));
@@ -160,7 +164,7 @@ function npmStart(environment: Record<string, string>): Started {
   return start(NPM_START, environment);
 }
 
-/** Runs in the copy of the checkout. */
+/** Runs `npm start` in the copy of the checkout. */
 function start(
   [command, ...args]: readonly [string, ...string[]],
   environment: Record<string, string>,

@@ -19,7 +19,7 @@ import { suspendPostgres } from "../support/suspended-postgres.js";
 
 const ORGANIZATION = "org_development";
 const OUTAGES = 3;
-/** Recovery of the server, and a look-up that was in flight when it stopped. */
+/** Time for the server to recover, and for a look-up that was in flight when it stopped. */
 const BACK_WITHIN_MS = 90_000;
 
 let dataDir: string;
@@ -59,8 +59,8 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
     await answer.arrayBuffer();
     if (answer.status === 200) charged.set(answer.headers.get("x-request-id") ?? "", credits);
     else if (answer.status === 503) unavailableCount++;
-    // The free grant allows two files and four other requests at a time, and a disconnected client may still
-    // count.
+    // The free grant allows two files and four other requests at once, and a client that disconnected may
+    // still count.
     else assert.equal(answer.headers.get("x-svc-error"), "too_many_requests");
   };
   const clients: readonly (() => Promise<void>)[] = [
@@ -93,7 +93,7 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
     while (!isOver) {
       await work().catch((error: unknown) => {
         if (error instanceof assert.AssertionError) throw error;
-        // A live session rejected before its upgrade.
+        // The service rejected a live session before its upgrade.
         unavailableCount++;
       });
       await pace(20);
@@ -102,7 +102,7 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
   const random = uniform(SEED);
   for (let outage = 0; outage < OUTAGES; outage++) {
     await momentOfFault(700 + 900 * random());
-    // The signal of `pg_ctl stop -m immediate`; the service restarts its server.
+    // This is the signal that `pg_ctl stop -m immediate` sends. The service restarts its server.
     const server = await postmaster();
     process.kill(server, "SIGQUIT");
     await eventually("another server", async () => ![0, server].includes(await postmaster()), BACK_WITHIN_MS);
@@ -126,7 +126,7 @@ test("an abrupt stop of the database under load causes no wrong charge and no cr
       select id, kind, amount from holds where opened_at > ${since} and amount > 0`;
     const amounts = new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
     for (const [id, credits] of charged) assert.equal(amounts.get(id) ?? 0, credits, `charge of ${id}`);
-    // A live session that broke off is charged for the audio it had accepted.
+    // A live session that was cut off is charged for the audio that it had accepted.
     const unanswered = rows.filter(({ id, kind }) => kind !== "live" && !charged.has(id));
     assert.deepEqual(unanswered, [], `charges without an answer, beside ${unavailableCount} refusals`);
     const [account] = await sql`select balance, held from accounts where id = ${ORGANIZATION}`;

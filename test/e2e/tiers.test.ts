@@ -8,7 +8,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 let service: ServiceProcess;
 
 before(async () => {
-  // The default limits; other tests raise the limits of the free grant.
+  // These tests need the default limits; other tests raise the limits of the free grant.
   const limits = { FREE_SYNTHESIS_PER_ORG: "", FREE_FILES_PER_ORG: "", FREE_LIVE_PER_ORG: "" };
   service = await startServiceProcess(limits);
 });
@@ -33,9 +33,11 @@ async function newKey(paidCredits: number): Promise<string> {
 
 interface Listener {
   readonly socket: WebSocket;
-  /** The service's first message, `ready` or an error, and the close code if it closed after that. */
+  /**
+   * The service's first message, `ready` or an error, followed by the close code if the socket closed then.
+   */
   readonly answer: Promise<string>;
-  /** The error that ended it. */
+  /** The error that ended the session. */
   readonly refusal: Promise<string>;
   readonly closed: Promise<number>;
 }
@@ -73,7 +75,7 @@ for (const { tier, paidCredits, limit } of [
       assert.equal(await listener.answer, "ready", `session ${index + 1}`);
     }
     const refused = open(key);
-    // Immediately, or after `ready` if the last slot was taken at the same moment.
+    // The rejection arrives immediately, or after `ready` if the last slot was taken at the same moment.
     assert.deepEqual([await refused.refusal, await refused.closed], ["too_many_requests", 4429]);
     // A session that ends frees its slot.
     listeners[0]?.socket.send('{"type":"close"}');

@@ -10,7 +10,7 @@ import { joined, silence, tone, wavOf } from "../support/audio.js";
 import { lightModels } from "../support/light-models.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** As OTLP writes it in JSON. */
+/** A span as OTLP writes it in JSON. */
 interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -36,7 +36,7 @@ const UNSAMPLED = `00-${"1".repeat(32)}-${"2".repeat(16)}-00`;
 const WAV = wavOf(joined(silence(0.3), tone(0.6, [400, 900]), silence(0.6)), 16_000, 1);
 const SECRET_TEXT = "Сәлем, құпия сөз.";
 
-/** Every span that the service sent, from a real receiver on 127.0.0.1. */
+/** All spans that the service sent, received by a real collector on 127.0.0.1. */
 let spans: readonly OtlpSpan[] = [];
 let bodies: readonly string[] = [];
 
@@ -57,7 +57,7 @@ before(async () => {
     await refused(service);
     await fetch(`${service.url}/health`);
   } finally {
-    // The last spans are sent before it ends.
+    // The service sends the last spans before it ends.
     assert.equal(await service.stop(), 0, service.output());
     receiver.close();
   }
@@ -108,7 +108,7 @@ async function listen({ url, key }: ServiceProcess): Promise<void> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream?eou_ms=200`, { headers });
   await once(socket, "open");
   const closed = once(socket, "close");
-  // The samples of the file, without its header.
+  // The samples of the file, without the header.
   socket.send(WAV.subarray(44));
   socket.send(JSON.stringify({ type: "finalize" }));
   socket.send(JSON.stringify({ type: "close" }));
@@ -121,7 +121,7 @@ async function refused({ url }: ServiceProcess): Promise<void> {
   await answer.text();
 }
 
-/** The trace of one request: its root, and the spans below it by path. */
+/** The trace of one request: its root span, and the spans below it by path. */
 function traceOf(name: string, isIt: (root: OtlpSpan) => boolean = () => true) {
   const roots = spans.filter((span) => span.name === name && isIt(span));
   assert.equal(roots.length, 1, `${roots.length} spans ${name}`);
@@ -152,7 +152,7 @@ const isServed = (status: number) => (root: OtlpSpan) =>
   Number(attribute(root, "http.response.status_code")) === status;
 
 describe("traces over OTLP", () => {
-  test("a synthesis is one trace, within its caller's, from admission to the worker's run", () => {
+  test("a synthesis is one trace within its caller's trace, from admission to the worker's run", () => {
     const { root, own, ways } = traceOf("POST /v1/tts", isServed(200));
     assert.deepEqual([root.traceId, root.parentSpanId], [CALLER.traceId, CALLER.spanId]);
     assert.deepEqual(ways.toSorted(), [
@@ -175,7 +175,7 @@ describe("traces over OTLP", () => {
     assertInside(own);
   });
 
-  test("a file is one trace, with a run for each task", () => {
+  test("a file is one trace, with a span for each task's run", () => {
     const { root, own, ways } = traceOf("POST /v1/transcribe");
     assert.equal(root.parentSpanId ?? "", "");
     const tasks = own.filter(({ name }) => name === "worker run").map((span) => attribute(span, "task"));
@@ -190,7 +190,7 @@ describe("traces over OTLP", () => {
     assertInside(own);
   });
 
-  test("a live session is one trace, to the end of its socket", () => {
+  test("a live session is one trace, until its socket ends", () => {
     const { root, own, ways } = traceOf("GET /v1/stream");
     for (const way of ["/admission", "/hold", "/queue wait"]) assert.ok(ways.includes(way), ways.join(", "));
     assert.deepEqual(
@@ -201,7 +201,7 @@ describe("traces over OTLP", () => {
     assertInside(own);
   });
 
-  test("a rejected request has the reason", () => {
+  test("the trace of a rejected request contains the reason", () => {
     const { root, ways } = traceOf("POST /v1/tts", isServed(401));
     assert.deepEqual(root.status, { code: 2, message: "key_invalid" });
     assert.deepEqual(ways, ["/admission"]);
@@ -237,7 +237,7 @@ test("loads no package of OpenTelemetry without an endpoint", async () => {
   assert.deepEqual(loadedBefore, []);
 });
 
-/** Packages of OpenTelemetry that this process has loaded: they are CommonJS. */
+/** The OpenTelemetry packages that this process has loaded. They are CommonJS modules. */
 function loaded(): readonly string[] {
   return Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes("@opentelemetry"));
 }

@@ -1,5 +1,5 @@
-// Issue 19 a: to clients, two services that share a database look like one. The API suites run over both, and
-// each request picks one at random; `node scripts/two-services.mjs` runs more of them.
+// To clients, two services that share a database look like one. The API suites run over both, and each
+// request picks one of them at random. `node scripts/two-services.mjs` runs more of these suites.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ test("two services accept each other's tokens once and share limits", async () =
     await once(live, "open");
     const used = new WebSocket(`${address(here)}?token=${token}`);
     assert.equal((await once(used, "close"))[0], 4401, "used on the other service");
-    // It occupies a slot there as soon as its credits are held.
+    // The session occupies a slot on the other service as soon as its credits are held.
     await eventually("one place is taken on both", async () => {
       const balance = await fetch(`${here.url}/v1/balance`, { headers });
       return ((await balance.json()) as { held: number }).held > 0;

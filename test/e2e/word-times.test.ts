@@ -11,11 +11,14 @@ const SENTENCES = [
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
 const RATE_HZ = 24_000;
-/** Two frames of the recogniser, close to its resolution. Measured: 23 ms over 40 sentences. */
+/** Two frames of the recogniser, close to its resolution. The measured value is 23 ms over 40 sentences. */
 const MAX_MEAN_START_DIFFERENCE = 0.08;
-/** The same for the recogniser's own times; without `emissionDelaySeconds` they are 0.2 s late. */
+/** The same limit for the recogniser's own times. Without `emissionDelaySeconds` they are 0.2 s late. */
 const MAX_LATENESS = 0.08;
-/** Half of the speech's mean level: a word may contain the silence of stop closures, but is not silent. */
+/**
+ * Half of the mean level of the speech. A word may contain the silence of stop closures, but is not silent as
+ * a whole.
+ */
 const MIN_RELATIVE_LEVEL = 0.5;
 
 let service: SharedService;

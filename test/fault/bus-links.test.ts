@@ -1,5 +1,5 @@
-// Faults of the bus between a gateway and its engines, with a real nats-server. Faults of engines:
-// `engine-nodes.test.ts`; single lost messages: `test/actors/fleet/lost-lanes.test.ts`.
+// Faults of the bus between a gateway and its engines, with a real nats-server. `engine-nodes.test.ts` covers
+// faults of engines, `test/actors/fleet/lost-lanes.test.ts` single lost messages.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ const DIALOGUE = joined(
   speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.4),
 );
-/** Shorter than a turn on a loaded machine, but long enough for its threads to report. */
+/** Shorter than a turn on a loaded machine, but long enough for the engine's threads to report. */
 const LOST_MS = 4_000;
 const LIMIT_MS = 240_000;
 const REFUSED_MS = 3_000;
@@ -47,7 +47,7 @@ before(async () => {
   await threads.stop();
 });
 
-/** Connections of one test, which end with it. */
+/** The connections of one test, which are closed when it ends. */
 function connections(t: TestContext) {
   const faults: unknown[] = [];
   const reconnects = new Set<Bus>();
@@ -84,8 +84,8 @@ async function gateway(t: TestContext, bus: Bus, lostMs = LOST_MS) {
 }
 
 /**
- * Streams half of the dialogue, triggers an event, then streams the rest: the finals must equal an
- * undisturbed process's.
+ * Streams half of the dialogue, triggers an event, then streams the rest. The finals must equal those of an
+ * undisturbed process.
  */
 async function speak({ engine }: Awaited<ReturnType<typeof gateway>>, during: () => Promise<void>) {
   const listener = new LiveListener(engine);
@@ -118,7 +118,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
       }),
     );
     t.after(() => Promise.all(servers.map((server) => server.kill())));
-    // Each side has its own server, so messages cross a route.
+    // Each side has its own server, so messages pass between servers.
     const [one, two, three] = servers.map(({ url }) => url) as [string, string, string];
     const host = await node(t, await open([one, two, three]));
     const remote = await gateway(t, await open([two, three, one]));
@@ -151,7 +151,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     t.after(() => link.close());
     const remote = await gateway(t, await open([`nats://127.0.0.1:${link.port}`]), 60_000);
     const others = Array.from({ length: 3 }, () => new LiveListener(remote.engine));
-    // Unpaced, as from a file: 60 s of each, four windows in total.
+    // The audio is sent unpaced, as from a file: 60 s in each session, four windows in total.
     for (const { feed } of others) assert.equal(feed.write(silence(50)), 50 * 16_000);
     let most = 0;
     await speak(remote, async () => {
@@ -192,7 +192,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     });
   });
 
-  test("with TLS a client's certificate decides whether it connects and its permissions", async (t) => {
+  test("with TLS a client's certificate decides whether it connects and what it may do", async (t) => {
     const { open, faults } = connections(t);
     const folder = await temporaryFolder();
     const own = certificates(folder, "own");
@@ -212,7 +212,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
       "without TLS": [[server.url], null],
     };
     await Promise.all(
-      // In some cases the server disconnects silently, and the client waits.
+      // In some cases the server disconnects without a message, and the client waits.
       Object.entries(refusals).map(([how, [servers, tls]]) =>
         assert.rejects(open(servers, tls, REFUSED_MS), how),
       ),
@@ -234,7 +234,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
   });
 });
 
-/** A certificate authority for a test; writes certificates for the requested names to `folder`. */
+/** Creates a certificate authority for a test. It writes certificates for the requested names to `folder`. */
 function certificates(folder: string, authority: string) {
   const file = (name: string, ending: string) => join(folder, `${authority}-${name}.${ending}`);
   const openssl = (...args: readonly string[]) => execFileSync("openssl", args, { stdio: "pipe" });
@@ -270,7 +270,7 @@ function certificates(folder: string, authority: string) {
   };
 }
 
-/** The NATS permissions of `deploy/kubernetes`, with certificates of a test. */
+/** The NATS permissions of `deploy/kubernetes`, with certificates made for a test. */
 async function deployedSettings(folder: string, { caFile, certFile, keyFile }: BusTls): Promise<string> {
   const deployed = await readFile("deploy/kubernetes/overlays/fleet/nats/nats.conf", "utf8");
   const block = (name: string) => new RegExp(`^${name} \\{\\n.*?^\\}`, "ms").exec(deployed)![0];

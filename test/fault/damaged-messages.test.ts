@@ -40,7 +40,10 @@ const SUBJECTS = [
 ];
 const COUNTED = "bus_messages_damaged_total";
 const LIMIT_MS = 240_000;
-/** Shortest interval between lines limited to one a second: Node's timers may fire a millisecond early. */
+/**
+ * The shortest interval between lines that are limited to one a second. Node's timers may fire a millisecond
+ * early.
+ */
 const LEAST_GAP_MS = 990;
 
 describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
@@ -66,7 +69,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     await creditDevelopment(gateway, 10_000_000);
   });
   after(async () => {
-    // Waits for all of them, even if one has failed.
+    // Wait for all of them, even if one has failed.
     const codes = await Promise.all([gateway?.stop(), engine?.stop()]);
     await nats?.kill();
     assert.deepEqual(codes, [0, 0], gateway?.output() + engine?.output());
@@ -94,7 +97,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     return received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
   };
 
-  /** Requests speech and transcripts until a live session ends. */
+  /** Synthesizes and transcribes until a live session ends. */
   const serve = async () => {
     const spoken = new Set<string>();
     const segments = new Set<string>();
@@ -133,7 +136,7 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     const published = (subjects: RegExp) =>
       [...fuzzer.counts].reduce((sum, [subject, count]) => sum + (subjects.test(subject) ? count : 0), 0);
     const [atGateway, atEngine] = [/\.(beat|front)\./, /\.engine\./].map(published) as [number, number];
-    // A closed lane has no reader.
+    // Nothing reads the subject of a closed lane.
     await damagedAre(operatorPort, atGateway - published(/\.front\.\*\.(live|lost)\./), atGateway);
     await damagedAre(engine.operatorPort, atEngine, atEngine);
     for (const { port, output, from } of processes) {

@@ -67,7 +67,7 @@ test("the next device continues a piece at the next sample", async () => {
   await engine.start();
   try {
     const undisturbed = await engine.speak(JOB, NEVER);
-    // The piece may be complete before the order arrives; then the loss affects the next one.
+    // If the piece completes before the order arrives, the loss affects the next piece.
     for (let pieces = 0; events.length === 1; pieces++) {
       assert.ok(pieces < 10, "the device is lost");
       const heard: Int16Array[] = [];

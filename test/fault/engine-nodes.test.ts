@@ -21,13 +21,13 @@ import { type FaultMoment, figuresOf } from "./fleet-figures.js";
 
 /**
  * `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` runs this many rounds with more sessions, and saves the
- * figures.
+ * measured delays.
  */
 const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
 const SESSIONS = ROUNDS > 1 ? 50 : 2;
-/** Longest speech of a round, shorter than a session's backlog. */
+/** The longest speech of a round is shorter than a session's backlog. */
 const LONGEST_SECONDS = 50 * ROUNDS;
-/** Generous, because a machine under load may be slow. */
+/** The limit is generous, because a machine under load may be slow. */
 const LIMIT_MS = 120_000;
 
 const SENTENCES = [
@@ -74,11 +74,11 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         gateway = service;
       }),
     ]);
-    // Twenty rounds exceed the free credits and the free limit of concurrent sessions.
+    // Twenty rounds exceed the free credits and the free limit on concurrent sessions.
     await creditDevelopment(gateway, 10_000_000);
   });
   after(async () => {
-    // Leftovers of a failed start.
+    // A failed start may leave some of these running.
     const codes = await Promise.all([gateway, ...nodes].map((started) => started?.stop()));
     await nats?.kill();
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     );
   });
 
-  /** A fault of a node without lanes would have no effect. */
+  /** Takes a node that has lanes, because a fault of a node without lanes would have no effect. */
   const takeOneWithLanes = async () => {
     let at = -1;
     await eventually(
@@ -101,13 +101,13 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     );
     return nodes.splice(at, 1)[0]!;
   };
-  /** Number of lanes lost or moved so far. */
+  /** The number of lanes lost or moved so far. */
   const lost = async (reason: string) => {
     const metrics = await readMetrics(operatorPort);
     const name = reason === "draining" ? "lane_moves_total" : "lane_replays_total";
     return metrics.get(`${name}{reason="${reason}"}`) ?? 0;
   };
-  /** Waits until another lane is lost for one of these reasons. */
+  /** Waits until a fault has lost another lane for one of these reasons. */
   const loses = async (fault: string, reasons: readonly string[], act: () => Promise<void>) => {
     const count = async () => {
       let sum = 0;
@@ -119,7 +119,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     await act();
     await eventually(`the gateway has noticed: ${fault}`, async () => (await count()) > before, LIMIT_MS);
     moments.push({ fault, atMs, noticedAtMs: performance.now() });
-    // Finals delayed by a fault arrive before the next fault.
+    // Finals that a fault delays arrive before the next fault.
     if (ROUNDS > 1) await momentOfFault(4_000);
   };
 
@@ -142,7 +142,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
       });
       return { run, isHeard };
     });
-    // A session that is rejected is never transcribed.
+    // A rejected session would never be transcribed.
     await Promise.all(speaking.map(({ run, isHeard }) => Promise.race([isHeard, run])));
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await takeOneWithLanes();
@@ -153,7 +153,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
         frozen.child.kill("SIGSTOP");
       });
       frozen.child.kill("SIGCONT");
-      // The frozen node has lost its lanes, but may still report them until it notices.
+      // The frozen node has lost its lanes, but may still report them until it notices the loss.
       const leaving = await takeOneWithLanes();
       nodes.push(frozen);
       await loses("a node ends", ["draining"], async () => {
@@ -207,7 +207,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const pcm = VOICES[0]!.subarray(0, 8 * RATE_HZ);
     const { url, key } = gateway;
     const speaking = runLive({ url, key, pcm, messageSamples: 1_600, isPaced: false });
-    // Acts like an autoscaler: starts an engine for the first session, and stops it without sessions.
+    // Acts like an autoscaler: starts an engine for the first session, and stops it when no sessions remain.
     await eventually("a session is wanted", async () => (await wanted()) === 1, LIMIT_MS);
     await startNode();
     const run = await speaking;
@@ -231,7 +231,7 @@ function finalMessages(run: LiveRun): unknown[] {
 }
 
 /** The error as a client sees it. */
-/** As clients receive it: times to the millisecond. */
+/** The final as clients receive it, with times to the millisecond. */
 function asMessage({ startSample, endSample, words, ...final }: Final): unknown {
   return {
     ...final,

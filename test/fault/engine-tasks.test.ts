@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** Generous, because a machine under load may be slow. */
+/** The limit is generous, because a machine under load may be slow. */
 const LIMIT_MS = 120_000;
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
 const SERVE = "synthesis,transcription";
@@ -21,7 +21,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
   let gateway: ServiceProcess;
   let operatorPort: number;
   let nodes: EngineProcess[] = [];
-  /** One may be lost then. */
+  /** Two nodes start, because one may be lost then. */
   const startTwoNodes = async () => {
     const own = { SERVE, SYNTHESIS_WORKERS: "1", FILE_WORKERS: "1", BUS_URL: nats.url };
     const missing = Array.from({ length: 2 - nodes.length });
@@ -49,7 +49,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     await nats.kill();
   });
 
-  /** Number of calls lost with their nodes so far. */
+  /** The number of calls lost so far together with their nodes. */
   const lostCalls = async (kind: string) => {
     const metrics = await readMetrics(operatorPort);
     const of = (reason: string) =>
@@ -66,7 +66,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     const lostBefore = await lostCalls("synthesis");
     let charged = 0;
     let rounds = 0;
-    // If a piece completed at the moment of the kill, there was no fault.
+    // If a piece completed at the moment of the kill, there was no fault, and the loop tries again.
     for (; (await lostCalls("synthesis")) === lostBefore; rounds++) {
       await startTwoNodes();
       const wanted = { text: TEXT, nfe: 16, seed: rounds };
@@ -97,7 +97,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
     const lostBefore = await lostCalls("transcription");
     let charged = 0;
     let rounds = 0;
-    // A frozen node gets tasks until it is considered lost, unless the upload takes longer.
+    // A frozen node keeps getting tasks until it counts as lost, unless the upload takes longer than that.
     for (; (await lostCalls("transcription")) === lostBefore; rounds++) {
       await startTwoNodes();
       const [frozen] = nodes;
@@ -154,7 +154,7 @@ async function transcribe({ url, key }: ServiceProcess, wav: Uint8Array): Promis
   return (await answer.json()) as Transcript;
 }
 
-/** A gateway may report a balance that is a second old. */
+/** Waits until the balance is `left`, because a gateway may report a balance that is a second old. */
 async function isSpent(gateway: ServiceProcess, left: number): Promise<void> {
   await eventually("every answer is charged once", async () => (await balance(gateway)) === left, LIMIT_MS);
 }

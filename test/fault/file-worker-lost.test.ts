@@ -24,8 +24,8 @@ before(async () => {
 after(() => pool.close());
 
 /**
- * The real pool, except that completed tasks are lost with their worker as often as `losses` specifies for
- * their type.
+ * The real pool, except that completed tasks are lost together with their worker as often as `losses` states
+ * for their type.
  */
 function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
   const left = { ...losses };
@@ -49,7 +49,7 @@ test("a task whose worker dies is repeated with the undisturbed transcript", asy
 });
 
 for (const type of ["hear", "decode"] as const) {
-  test(`a ${type} task whose workers die twice fails the transcription`, async () => {
+  test(`a ${type} task whose worker dies twice fails the transcription`, async () => {
     const engine = transcriptionEngine(losing({ [type]: 2 }));
     await assert.rejects(
       engine.transcribe(wavPath, NEVER),

@@ -11,17 +11,17 @@ export interface FaultMoment {
 interface FaultFigures {
   readonly fault: string;
   readonly times: number;
-  /** From the fault until the gateway noticed it. */
+  /** The time from the fault until the gateway noticed it. */
   readonly noticedAfterMs: { readonly p50: number; readonly most: number };
   readonly finals: number;
   /**
-   * From the end of an utterance's speech, as stated in its final, to the final; for all finals before the
-   * next fault.
+   * The time from the end of an utterance's speech, as its final states it, to the arrival of the final, over
+   * all finals before the next fault.
    */
   readonly finalAfterMs: { readonly p50: number; readonly p95: number; readonly most: number };
 }
 
-/** Computes the delays until faults were noticed, and of the finals after them, by kind of fault. */
+/** Computes, for each kind of fault, how long it took to be noticed and how late the finals after it were. */
 export function figuresOf(moments: readonly FaultMoment[], runs: readonly LiveRun[]): FaultFigures[] {
   const finals = runs.flatMap((run) =>
     run.received.flatMap(({ message, atMs }) =>

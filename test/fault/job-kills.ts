@@ -30,13 +30,13 @@ export interface JobKillReport {
   readonly rounds: number;
   readonly kills: Readonly<Record<Victim, number>>;
   readonly jobs: number;
-  /** Runs that ended without a result, and were repeated. */
+  /** The number of runs that ended without a result and were repeated. */
   readonly lostRuns: number;
   readonly webhooks: number;
   readonly requests: number;
 }
 
-/** Two services on the private database of the first, both with workers that fail on a signal. */
+/** Two services on the private database of the first. The workers of both fail on a signal. */
 interface Pair {
   readonly url: string;
   readonly key: string;
@@ -46,8 +46,8 @@ interface Pair {
 }
 
 /**
- * Kills a service, the other one, the database or the workers at random moments, while clients submit jobs and
- * send requests. Each job must end once, with its result, one charge and the webhooks of one id.
+ * Kills one service, the other one, the database or the workers at random moments, while clients submit jobs
+ * and send requests. Each job must end once, with its result, one charge, and webhooks that share one ID.
  */
 export async function jobKillRounds(rounds: number): Promise<JobKillReport> {
   const hooks = await openReceiver();
@@ -76,7 +76,7 @@ export async function jobKillRounds(rounds: number): Promise<JobKillReport> {
 }
 
 class Load {
-  /** Credits of each submitted job. */
+  /** The credits of each submitted job. */
   readonly submitted = new Map<string, number>();
   requests = 0;
   readonly #pair: Pair;
@@ -90,7 +90,7 @@ class Load {
     this.#hookUrl = hookUrl;
   }
 
-  /** Two clients that submit jobs, and one whose requests go first. */
+  /** Starts two clients that submit jobs, and one whose requests take precedence. */
   async start(): Promise<void> {
     await Promise.all([this.#submitting(), this.#submitting(), this.#requesting()]);
   }
@@ -105,7 +105,8 @@ class Load {
       const samples = Math.round((0.5 + this.#length() * 20) * RATE_HZ);
       const wav = writeWav(new Int16Array(samples), RATE_HZ);
       const idempotencyKey = `kill-round-job-${this.#nth++}`;
-      // A client repeats its submission until it is accepted, as one that must not lose a recording would.
+      // The client repeats its submission until it is accepted, as a client that must not lose a recording
+      // would.
       for (let isAccepted = false; !isAccepted; ) {
         const job = await client.jobs
           .submit(wav, { idempotencyKey, webhookUrl: this.#hookUrl, maxRetries: 0, timeoutMs: 20_000 })
@@ -134,7 +135,7 @@ function clientOf({ url, key }: Pair): DauysClient {
 }
 
 async function openReceiver() {
-  /** Ids of webhooks by their job. */
+  /** The IDs of received webhooks, by job. */
   const received = new Map<string, string[]>();
   const server = createServer(async (request, response) => {
     let body = "";
@@ -188,7 +189,7 @@ async function killed({ child, output }: ServiceProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** The database may still be on its way back from the kill before. */
+/** Kills the database, which may still be recovering from the previous kill. */
 async function killDatabase(dataDir: string): Promise<void> {
   await eventually("there is a database to kill", async () => {
     try {
@@ -206,7 +207,7 @@ async function postmasterPid(dataDir: string): Promise<number> {
   return Number((await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
 }
 
-/** @returns how many runs were lost */
+/** Returns the number of lost runs. */
 async function compare(
   pair: Pair,
   { submitted }: Load,
@@ -238,7 +239,7 @@ async function compare(
       select count(*) as jobs, sum(attempt - 1) as lost from jobs`;
     assert.equal(rows[0]!.jobs, submitted.size, "a repeated submission makes no second job");
     assert.equal((await sql`select from job_audio`).length, 0);
-    // A webhook whose end was not written is sent again after a minute.
+    // If the delivery of a webhook was not recorded, the webhook is sent again after a minute.
     await eventually(
       "the queues are empty",
       async () => (await sql`select from pgboss.job`).length === 0,

@@ -23,14 +23,14 @@ const FILE_SAMPLES = 16_000;
 const FILE = new Uint8Array(writeWav(new Int16Array(FILE_SAMPLES), 8_000));
 const RETRY_MS = 100;
 
-/** One of each kind of work, repeated under its key until it is answered. */
+/** One request of each kind of work, repeated under its key until it succeeds. */
 const WORKS = [
   { path: "/v1/tts", body: SPEECH, credits: synthesisCredits([...TEXT].length) },
   { path: "/v1/tts/stream", body: SPEECH, credits: synthesisCredits([...TEXT].length) },
   { path: "/v1/transcribe", body: FILE, credits: fileCredits(FILE_SAMPLES, 8_000) },
 ];
 
-test(`over ${ROUNDS} kill -9 every request repeated under its key is answered for exactly one charge`, async (t) => {
+test(`over ${ROUNDS} kill -9 every request repeated under its key succeeds and is charged exactly once`, async (t) => {
   const dataDir = await temporaryFolder();
   const settings = { ...(await lightModels()), DATA_DIR: dataDir, MODEL_PRELOAD: "true" };
   const start = () => startServiceProcess(settings);
@@ -38,7 +38,7 @@ test(`over ${ROUNDS} kill -9 every request repeated under its key is answered fo
   let isOver = false;
   const counts = { answered: 0, repeated: 0, inUse: 0, unpaid: 0 };
   let credits = 0;
-  /** Settles with the response's bytes; null if it is incomplete. */
+  /** Settles with the bytes of the response, or with null if it is incomplete. */
   const ask = async (path: string, body: string | Uint8Array, key: string) => {
     try {
       const answer = await fetch(service.url + path, {
@@ -81,7 +81,7 @@ test(`over ${ROUNDS} kill -9 every request repeated under its key is answered fo
     await once(service.child, "exit");
     service = await start();
   }
-  // A busy machine may have answered little by then.
+  // A busy machine may have completed few requests by then.
   await eventually("enough is answered", () => counts.answered > 2 * WORKS.length, 120_000);
   isOver = true;
   await Promise.all(clients);

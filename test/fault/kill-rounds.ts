@@ -33,19 +33,19 @@ const TEXT = SENTENCES.join("");
 const FILE_RATE_HZ = 8_000;
 const LIVE_RATE_HZ = 16_000;
 const MESSAGE_MS = 100;
-/** Length of a piece that `listenByClient` sends. */
+/** The length of a piece that `listenByClient` sends. */
 const PIECE_SECONDS = 0.1;
-/** Returns numbers from 0 to 1, the same for the same seed. */
+/** Returns numbers from 0 to 1. The same seed gives the same numbers. */
 const killMoment = uniform(SEED);
 const fileLength = uniform(SEED + 1);
 
-/** Results that clients saw in one round, and the charges that must follow from them. */
+/** What clients saw in one round, from which the expected charges follow. */
 interface Seen {
-  /** Before the first request. */
+  /** The time before the first request. */
   readonly since: Date;
-  /** Credits of each complete response, by request id. */
+  /** The credits of each complete response, by request ID. */
   readonly answered: Map<string, number>;
-  /** Credits for the received sentences of each interrupted stream, by request id. */
+  /** The credits for the received sentences of each interrupted stream, by request ID. */
   readonly broken: Map<string, number>;
   readonly sessions: LiveSeen[];
 }
@@ -53,7 +53,7 @@ interface Seen {
 interface LiveSeen {
   id: string | null;
   sentSamples: number;
-  /** The end of the audio that the service reported as transcribed, in seconds. */
+  /** Where the audio that the service reported as transcribed ends, in seconds. */
   heardSeconds: number;
   doneCredits: number | null;
 }
@@ -61,20 +61,20 @@ interface LiveSeen {
 export interface KillReport {
   readonly rounds: number;
   readonly answered: number;
-  /** Streams interrupted after their first sentence. */
+  /** The number of streams interrupted after their first sentence. */
   readonly broken: number;
   readonly sessions: number;
-  /** Sessions interrupted after receiving text. */
+  /** The number of sessions interrupted after they received text. */
   readonly heard: number;
 }
 
-/** Addresses for clients, and the service to kill. */
+/** The addresses for clients, and the service to kill. */
 interface Target extends Pick<ServiceProcess, "url" | "key"> {
-  /** Kills it like kill -9. */
+  /** Kills the service as `kill -9` does. */
   kill(): Promise<void>;
   /** Restarts the killed service in its data folder. @param settings additional settings */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Exit code; 0 if every service ended normally. */
+  /** Stops the services. Resolves with the exit code: 0 if every service ended normally. */
   stop(): Promise<number | null>;
   output(): string;
 }
@@ -95,9 +95,9 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
 }
 
 /**
- * Does the same with two services on one database, one of which is killed. It restarts, except after the last
- * round, so that the other one settles its remaining work. The other service knows only what was in the
- * database: no client pays more than before, some pay less.
+ * Does the same with two services on one database, one of which is killed. That service restarts, except
+ * after the last round, where the other one settles its remaining work. The other service knows only what is
+ * in the database, so no client pays more than before, and some pay less.
  */
 export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<KillReport> {
   const both = await twoServices({ ...(await settings()), DATA_DIR: dataDir });
@@ -110,7 +110,7 @@ export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<
     const sessions = await client.goOn();
     await compare(dataDir, seen, "swept");
     await compareAcross(dataDir, sessions);
-    // Started only to see what it settles; it gets no requests.
+    // The service starts only to show what it settles. It gets no requests.
     await both.restart({ MODEL_PRELOAD: "false" });
     await compare(dataDir, seen, "swept");
     return report;
@@ -149,7 +149,7 @@ async function oneService(environment: Record<string, string>): Promise<Target> 
   };
 }
 
-/** The second is killed, because the private database belongs to the first. */
+/** The second service is the one that is killed, because the private database belongs to the first. */
 async function twoServices(environment: Record<string, string>): Promise<TwoTargets> {
   const first = await startServiceProcess(environment);
   const beside = { ...environment, DATA_DIR: await temporaryFolder() };
@@ -188,7 +188,7 @@ async function manyRounds(
   );
   const speech = await spokenText(service);
   for (let round = 0; round < rounds; round++) {
-    // On a busy machine no response may have arrived by any of these times.
+    // On a busy machine there may be no response by any of these times.
     const isIdle = round === rounds - 1 && report.answered === 0;
     const seen = await killUnderLoad(service, speech, {
       afterMs: 500 + killMoment() * 4_000,
@@ -229,16 +229,16 @@ async function killUnderLoad(
   return seen;
 }
 
-/** Sessions of a library client, in order; the first lost its service. */
+/** The sessions of a library client, in order. The first one lost its service. */
 interface AcrossSeen {
   readonly sessionIds: readonly string[];
-  /** For the sessions that ended normally. */
+  /** The credits of the sessions that ended normally. */
   readonly creditsCharged: number;
 }
 
 /**
- * Streams to the service to be killed up to the middle of the second utterance, through a proxy that leads to
- * the other one from then on; continues after the kill.
+ * Streams to the service that will be killed, up to the middle of the second utterance, through a proxy that
+ * leads to the other service from then on. Continues after the kill.
  */
 async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Promise<AcrossSeen> }> {
   let nth = 1;
@@ -250,7 +250,7 @@ async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Pro
   const isMidway = deferred<void>();
   const isGone = deferred<void>();
   const listening = listenByClient(client, DIALOGUE, {
-    // The proxy leads to the killed service until all other clients have noticed.
+    // The proxy leads to the killed service until all other clients have noticed the loss.
     reconnectTimeoutMs: 120_000,
     before: async (piece) => {
       if (piece !== Math.floor((second.start + second.end) * (0.5 / PIECE_SECONDS))) return;
@@ -273,12 +273,15 @@ async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Pro
   };
 }
 
-/** Times in whole samples: sums of seconds differ in their last digits. */
+/** Converts times to whole samples, because sums of seconds differ in their last digits. */
 function asTold({ text, utterance, start, end }: LiveFinal): unknown {
   return { text, utterance, start: Math.round(start * LIVE_RATE_HZ), end: Math.round(end * LIVE_RATE_HZ) };
 }
 
-/** A client that reconnects until the service is killed; its interrupted work is the subject of the test. */
+/**
+ * Repeats work until the service is killed, as a client that reconnects does. What the kill interrupts is the
+ * subject of the test.
+ */
 async function repeat(gone: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!gone.aborted) {
     await work().catch(async (error: unknown) => {
@@ -304,7 +307,7 @@ function speechRequest(service: Target) {
 }
 
 /**
- * Reads frames as they arrive: `fetch` would discard undelivered data when the connection breaks.
+ * Reads frames as they arrive, because `fetch` would discard undelivered data when the connection breaks.
  */
 async function speakStreaming(service: Target, seen: Seen): Promise<void> {
   const { headers, body } = speechRequest(service);
@@ -367,11 +370,11 @@ async function listen(service: Target, seen: Seen, speech: Int16Array, lengthMs:
   await closed;
 }
 
-/** @param by `swept`: another service has settled from the database's records */
+/** @param by `swept` if another service has settled the work from the database's records */
 async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = "restarted"): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
     await eventually(
-      "no hold left",
+      "no hold is left",
       async () => {
         return (await sql`select id from holds where state in ('open', 'posted')`).length === 0;
       },
@@ -397,8 +400,8 @@ async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = 
 }
 
 /**
- * Checks that each service's part of a client's audio is charged once: the second service charges its own,
- * the sweep the first's.
+ * Checks that each service's part of a client's audio is charged once. The second service charges its own
+ * part; the sweep charges the part of the first.
  */
 async function compareAcross(dataDir: string, { sessionIds, creditsCharged }: AcrossSeen): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
@@ -413,7 +416,7 @@ async function compareAcross(dataDir: string, { sessionIds, creditsCharged }: Ac
   });
 }
 
-/** Uses the private database of the service that runs in `dataDir`. */
+/** Connects to the private database of the service that runs in `dataDir`. */
 async function withDatabase<T>(dataDir: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
   const sql = connect(connection as PostgresConnection, SILENT);
@@ -424,7 +427,7 @@ async function withDatabase<T>(dataDir: string, work: (sql: Sql) => Promise<T>):
   }
 }
 
-/** The service accepted everything it has transcribed, and cannot have accepted more than was sent. */
+/** Checks that the service accepted everything that it transcribed, and no more than was sent. */
 function compareSession(
   { id, sentSamples, heardSeconds, doneCredits }: LiveSeen,
   charged: ReadonlyMap<string, number>,
@@ -441,7 +444,7 @@ function compareSession(
   assert.ok(credits >= least && credits <= most, `${id} was charged ${credits}, not ${least} to ${most}`);
 }
 
-/** Speech for live sessions. */
+/** Synthesizes speech for live sessions. */
 async function spokenText(service: Target): Promise<Int16Array> {
   const answer = await fetch(`${service.url}/v1/tts`, { method: "POST", ...speechRequest(service) });
   const wav = new Uint8Array(await answer.arrayBuffer());

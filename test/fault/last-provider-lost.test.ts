@@ -12,7 +12,8 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 const SPEECH = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"));
 
 /**
- * A session whose service loses its device in mid-utterance. @returns the messages it received; empty if none
+ * Runs a session whose service loses its device in mid-utterance. @returns the messages it received; empty if
+ * none
  */
 async function listenOnce(
   service: ServiceProcess,
@@ -43,14 +44,14 @@ test("a service that loses its last provider asks its sessions to leave and exit
   const service = await startServiceProcess(environment, { main: DEVICE_MAIN });
   const exited = once(service.child, "exit");
   let session = await listenOnce(service);
-  // If a model loads for longer than a session waits, a later session finds it.
+  // If loading the model takes longer than a session waits, a later session finds it loaded.
   while (!session.types.includes("partial")) session = await listenOnce(service);
   assert.deepEqual(await exited, [1, null], service.output());
   assert.match(
     service.output(),
     /"engine":"live".*CUDA failure 719.*"msg":"engine has lost its last provider"/,
   );
-  assert.match(service.output(), /CUDA failure 719.*"msg":"the service cannot go on"/);
+  assert.match(service.output(), /CUDA failure 719.*"msg":"the service cannot continue"/);
   assert.ok(session.types.includes("going_away"), session.types.join(" "));
   assert.notEqual(session.end, 1000);
 });

@@ -63,7 +63,7 @@ class Client {
   }
 }
 
-/** Sends the pieces unpaced, then `close`, and collects everything. */
+/** Sends the pieces unpaced, then `close`, and collects all responses. */
 async function converse(pieces: readonly (Uint8Array | string)[]): Promise<Heard> {
   const client = new Client();
   await client.heard("ready");
@@ -72,7 +72,7 @@ async function converse(pieces: readonly (Uint8Array | string)[]): Promise<Heard
   return { closeCode: await client.closed, messages: client.messages };
 }
 
-/** Text of each utterance, with its number and times. */
+/** The text of each utterance, with its number and times. */
 function finalsOf(messages: readonly StreamServerMessage[]): string[] {
   return messages.flatMap((message) =>
     message.type === "final" ? [`${message.utterance} ${message.start} ${message.end} ${message.text}`] : [],
@@ -125,7 +125,7 @@ test("random bytes are treated as noise, and the session ends normally", async (
   const { messages, closeCode } = await converse([garbage]);
   assert.equal(closeCode, 1000);
   const done = messages.find((message) => message.type === "done");
-  // Half a sample was never accepted.
+  // The last half of a sample was never accepted.
   assert.equal(done?.type === "done" && done.audio_seconds, 3);
 });
 

@@ -40,7 +40,7 @@ before(async () => {
 
 after(() => engine.stop());
 
-test("a live worker that dies in the middle of an utterance costs no word", async () => {
+test("a live worker that dies in the middle of an utterance loses no word", async () => {
   const undisturbed = await finalsOf(engine, [DIALOGUE]);
   assert.ok(undisturbed.length >= 2);
   const [listener, bystander] = [new LiveListener(engine), new LiveListener(engine)];
@@ -62,19 +62,19 @@ test("a live worker that dies in the middle of an utterance costs no word", asyn
   assert.equal(engine.sessionCount, 0);
 });
 
-/** Ends an utterance in the middle of speech, and reports its end. */
+/** The ways to end an utterance in the middle of speech. Each reports when the utterance has ended. */
 const CUTS: readonly (readonly [string, Int16Array, (listener: LiveListener) => void])[] = [
   ["by finalize", KAZAKH, ({ feed }) => feed.finalize()],
   ["for its length", joined(...Array<Int16Array>(8).fill(KAZAKH)), () => undefined],
 ];
 for (const [how, pcm, end] of CUTS) {
-  test(`a live worker that dies after an utterance was ended ${how} in mid-speech costs no word`, async () => {
+  test(`a live worker that dies after an utterance was ended ${how} in mid-speech loses no word`, async () => {
     const speak = async (afterFirstFinal: () => void) => {
       const listener = new LiveListener(engine, { endOfUtteranceMs: 2_000 });
       const pieces = cut(pcm, [2.2 * RATE_HZ]);
       await listener.writeAll(pieces.slice(0, 1));
       end(listener);
-      // An utterance of the maximum length needs its remaining audio before it ends.
+      // An utterance that reaches the maximum length needs its remaining audio before it ends.
       const isCutByLength = pieces.length > 8;
       if (isCutByLength) await listener.writeAll(pieces.slice(1));
       await listener.seen((event) => event.type === "final");
@@ -104,8 +104,8 @@ test("a live worker that does not restart fails its sessions and rejects new one
     });
     listener.feed.release();
   }
-  // One restart because the worker had served, then five within half a minute; earlier tests may have used
-  // some.
+  // There is one restart because the worker had served, then five within half a minute. Earlier tests may
+  // have used up some of them.
   assert.ok(refusedStarts >= 1 && refusedStarts <= 6, `${refusedStarts} more starts`);
   assert.equal(engine.sessionCount, 0);
   assert.throws(

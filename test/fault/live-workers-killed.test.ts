@@ -7,17 +7,17 @@ import { momentOfFault, pace } from "../support/pace.js";
 import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** `node scripts/live-kills.mjs 120` runs longer. */
+/** `node scripts/live-kills.mjs 120` runs the test for 120 seconds. */
 const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 10);
 const SESSIONS = 50;
 /**
- * Slightly less than the unprocessed audio that a session may have, because the service works on it
- * meanwhile.
+ * Slightly less than the backlog that a session may have, because the service processes audio while it
+ * arrives.
  */
 const MAX_BACKLOG_SECONDS = 50;
-/** Sessions share these, so that one undisturbed run of each suffices for comparison. */
+/** Sessions share these voices, so that one undisturbed run of each voice is enough for the comparison. */
 const VOICES = 5;
-/** A kill every 2 s on average. */
+/** On average, a worker is killed every 2 s. */
 const PAUSE_MS = { least: 1_000, most: 3_000 };
 
 const SENTENCES = [
@@ -27,7 +27,7 @@ const SENTENCES = [
   "asterisk-ru-additional/all-circuits-busy-now.flac",
 ].map((file) => speech(file));
 
-test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sessions no word`, async (t) => {
+test(`live workers killed at random for ${SECONDS} s lose no word of ${SESSIONS} paced sessions`, async (t) => {
   const service = await startServiceProcess(
     { MODEL_PRELOAD: "true", LIVE_PER_ORG: "1000" },
     { main: FAULTY_MAIN },
@@ -35,7 +35,7 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
   try {
     await creditDevelopment(service, 1_000_000_000);
     const voices = Array.from({ length: VOICES }, (_, voice) => speechOf(voice));
-    // Sent unpaced while the session's backlog has room.
+    // The audio is sent unpaced while the session's backlog has room.
     const isLong = SECONDS > MAX_BACKLOG_SECONDS;
     const undisturbed = await Promise.all(
       voices.map(async (pcm) => finalsOf(await speak(service, pcm, isLong))),
@@ -62,7 +62,10 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
   }
 });
 
-/** Sentences with pauses between them, in a different order for each voice, as long as the test. */
+/**
+ * Sentences with pauses between them, in a different order for each voice, for the whole duration of the
+ * test.
+ */
 function speechOf(voice: number): Int16Array {
   const parts = [silence(0.2 + voice * 0.13)];
   for (let nth = voice; joined(...parts).length < SECONDS * RATE_HZ; nth++) {
@@ -82,7 +85,10 @@ function speak(service: ServiceProcess, pcm: Int16Array, isPaced: boolean): Prom
   });
 }
 
-/** For as long as there is speech; a machine too slow to catch up between two kills catches up afterwards. */
+/**
+ * Kills workers as long as there is speech. A machine too slow to catch up between two kills catches up after
+ * the last one.
+ */
 async function killAtRandom(service: ServiceProcess): Promise<void> {
   const random = uniform(SEED);
   const endMs = performance.now() + SECONDS * 1_000;
@@ -96,7 +102,10 @@ function finalsOf(run: LiveRun): unknown[] {
   return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
 }
 
-/** Each final arrives once, utterances are in order, and no message about an utterance follows its final. */
+/**
+ * Checks that each final arrives once, that utterances are in order, and that no message about an utterance
+ * follows its final.
+ */
 function requireOrder(run: LiveRun): void {
   let next = 0;
   for (const { message } of run.received) {

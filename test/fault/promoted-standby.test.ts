@@ -1,4 +1,5 @@
-// The database's machine fails and its standby takes over: docs/deployment.md, "Failover of the database".
+// The database's machine fails and its standby takes over, as docs/deployment.md describes in "Failover of
+// the database".
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Sql } from "postgres";
@@ -71,7 +72,7 @@ for (const isSynchronous of [true, false]) {
         await failOver();
         await clients.end();
         assert.ok((await clients.countForgotten(sql)) > 0, "the standby missed charges");
-        // Some were running when replication was cut; the standby does not know how they ended.
+        // Some requests were running when replication was cut. The standby does not know how they ended.
         await eventually("no hold left", async () => (await countInWork(sql)) === 0);
         await eventually("no key in use", async () => (await countRunning(sql)) === 0);
         assert.deepEqual(await brokenRules(sql), []);
@@ -84,7 +85,7 @@ for (const isSynchronous of [true, false]) {
   });
 }
 
-/** A paid live session that sends speech until it is asked to end. */
+/** Opens a paid live session that sends speech until it is told to end. */
 async function openSession({ url, key }: ServiceProcess, sql: Sql) {
   let isOver = false;
   const ready = deferred<string>();

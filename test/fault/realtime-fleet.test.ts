@@ -14,7 +14,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 const REALTIME_HZ = 24_000;
 const COMPLETED = "conversation.item.input_audio_transcription.completed";
 const COMMIT = '{"type":"input_audio_buffer.commit"}';
-/** 100 ms. */
+/** 100 ms of audio. */
 const PIECE_BYTES = REALTIME_HZ / 5;
 const SPEECH = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.5));
 
@@ -48,14 +48,14 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
     pcm = littleEndianBytes(toInt16(resampler.push(samples)));
   });
   after(async () => {
-    // Whatever a failed start has left behind.
+    // A failed start may leave any of these running.
     const codes = await Promise.all([gateway, ...nodes.slice(1)].map((started) => started?.stop()));
     await nodes[0]?.kill();
     await nats?.kill();
     assert.deepEqual(codes, [0, 0]);
   });
 
-  /** Sends two turns with a pause that the caller controls between them, and returns their transcripts. */
+  /** Sends two turns, separated by a pause that the caller controls, and returns their transcripts. */
   async function turns(between: () => Promise<void>): Promise<readonly string[]> {
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime`, {
       headers: { authorization: `Bearer ${gateway.key}` },
@@ -79,9 +79,9 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
     return events.of(COMPLETED).map(({ transcript }) => transcript);
   }
 
-  test("commits are answered through a gateway, and after the loss of an engine node too", async () => {
+  test("commits get their transcripts through a gateway, even after the loss of an engine node", async () => {
     assertHeard(await turns(async () => {}));
-    // Two sessions, so that the lost node has at least one of the two lanes' sessions.
+    // Two sessions run, so that the lost node has the lane of at least one of them.
     let lost: Promise<void> | null = null;
     const lose = () => {
       lost ??= nodes[0]!.kill();
@@ -93,7 +93,7 @@ describe("realtime transcription through a gateway and engine nodes", { skip: WI
   });
 });
 
-/** The light models transcribe no words, but each of the two turns has some letters. */
+/** Checks that each of the two turns has some letters, because the light models transcribe no words. */
 function assertHeard(texts: readonly string[]): void {
   assert.ok(texts.length === 2 && texts.every((text) => text !== ""), texts.join(" | "));
 }

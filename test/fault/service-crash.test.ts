@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 13: a crash while workers run reports its cause, without "Napi::Error".
+// A crash while workers run reports its cause, without "Napi::Error".
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,14 +16,14 @@ const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
 /**
- * Starts the service in a separate process. Settles once it reports that it has started; with a single
- * thread, it responds even earlier.
+ * Starts the service in a separate process. Settles once the service reports that it has started, because
+ * with a single thread it responds even earlier.
  */
 async function runService(): Promise<string> {
   const write = process.stdout.write.bind(process.stdout) as typeof process.stdout.write;
   let isStarted = false;
   process.stdout.write = ((...said: Parameters<typeof write>) => {
-    // The log is JSON; text for people is not.
+    // The log is JSON; the text printed for people is not.
     isStarted ||= !String(said[0]).startsWith("{");
     return write(...said);
   }) as typeof write;
@@ -32,7 +32,7 @@ async function runService(): Promise<string> {
   return `http://127.0.0.1:${process.env["PORT"]}`;
 }
 
-/** An error in the main thread. */
+/** Throws an error in the main thread. */
 function crash(): void {
   setImmediate(() => {
     throw new TypeError("a mistake of ours");
@@ -49,7 +49,7 @@ async function crashWhileSpeaking(): Promise<void> {
   crash();
 }
 
-/** Enough connections for each of two front threads to have some. */
+/** Opens enough connections that each of the two front threads has some, and crashes. */
 async function crashWhileConnected(): Promise<void> {
   await runService();
   const sockets = Array.from({ length: 24 }, () => connect(Number(process.env["PORT"]), "127.0.0.1"));

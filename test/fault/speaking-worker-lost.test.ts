@@ -52,14 +52,14 @@ async function spoken(synthesizer: Synthesizer, onSound: () => void = () => {}) 
   return { pcm, sent, total, settled: meter.calls.filter((call) => call.startsWith("settle")) };
 }
 
-test("a session whose workers die in mid-sentence sends the same audio, and charges once", async () => {
+test("a session whose workers die in mid-sentence sends the same audio and is charged once", async () => {
   const engine = await synthesisEngine();
   await engine.start();
   const undisturbed = await spoken(engine);
   assert.deepEqual(undisturbed.sent, ["flushed", "done", "1000"]);
   let kills = 0;
   const disturbed = await spoken(engine, () => {
-    // After the first sound of the first sentence, and again in the next one.
+    // The workers die after the first sound of the first sentence, and again in a later one.
     if (kills++ % 4 === 0) orders.failAll("synthesis");
   });
   assert.ok(kills > 4);

@@ -1,4 +1,4 @@
-// Issue 35: what a worker has read of open utterances, states or windows, is lost with it.
+// When a worker dies, what it has read of open utterances is lost with it, whether states or windows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startLiveWorker } from "../../native/start-workers.js";
@@ -17,12 +17,14 @@ const SPOKEN = [
   joined(silence(0.3), KAZAKH, silence(0.5), speech("asterisk-ru-core/conf-getconfno.flac"), silence(0.4)),
   joined(silence(0.7), speech("asterisk-ru-additional/an-error-has-occured.flac"), silence(0.8), KAZAKH),
 ];
-/** Longer than an utterance may be, so that one is cut in speech; it fills many windows. */
+/**
+ * This speech is longer than an utterance may be, so that one is cut in mid-speech. It fills many windows.
+ */
 const LONG = joined(...Array<Int16Array>(8).fill(KAZAKH));
 const MESSAGE_SAMPLES = [1_600, 1_000, 2_311];
-/** Time for which a worker serves before it is killed. */
+/** The time for which a worker serves before it is killed. */
 const KILL_MS = 2_000;
-/** Few enough that even a slow machine can read the long utterance after the last kill. */
+/** There are so few kills that even a slow machine can read the long utterance after the last one. */
 const KILLS = 6;
 
 const orders = new FaultOrders();
@@ -53,7 +55,7 @@ for (const { id, streams } of TINY_RECOGNIZERS) {
           orders.failAll("live");
         }
       })();
-      // The long one at once: its backlog is replayed too.
+      // The long speech is sent at once, so that its backlog is replayed too.
       const long = new LiveListener(engine);
       await long.writeAll([LONG]);
       const paced = await Promise.all(
@@ -67,7 +69,7 @@ for (const { id, streams } of TINY_RECOGNIZERS) {
       for (const [voice, listener] of [...paced, long].entries()) {
         assert.deepEqual(listener.finals, undisturbed[voice], `session ${voice}`);
       }
-      // Partials of a full-context model give way to the replays.
+      // Partials of a full-context model are skipped while replays run.
       assert.ok(!streams || paced.some(({ events }) => events.some(({ type }) => type === "partial")));
     } finally {
       await engine.stop();

@@ -15,10 +15,10 @@ import { eventually } from "../support/eventually.js";
 import { momentOfFault, stays, within } from "../support/pace.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
-/** Three sentences with enough steps to run for long. */
+/** Three sentences with so many steps that they run for a long time. */
 const BODY = JSON.stringify({ text: SENTENCE.repeat(3), nfe: 64 });
 const GONE_WITHIN_MS = 60_000;
-/** Long enough for dozens of further runs, if there were any. */
+/** Long enough for dozens of further runs, if any were made. */
 const AFTERWARDS_MS = 400;
 
 let engine: SynthesisEngine;
@@ -30,13 +30,13 @@ before(async () => {
 
 after(() => engine.stop());
 
-/** Work that the engine had started before its session was stopped because the client left. */
+/** What the engine had started before its session was stopped because the client left. */
 interface Left {
   readonly runs: number;
   readonly reason: string;
 }
 
-/** The transport over the real engine, without keys and billing. */
+/** The transport over the real engine, without keys or billing. */
 async function transportOver(front: "node" | "uws") {
   const conversations = new FakeConversations();
   let left = deferred<Left>();
@@ -71,7 +71,7 @@ async function transportOver(front: "node" | "uws") {
 function post({ port }: RunningTransport, path: string): ClientRequest {
   const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };
   const sent = request({ host: "127.0.0.1", port, path, method: "POST", headers });
-  // The response ends with the connection, as intended.
+  // The response ends together with the connection, as intended.
   sent.on("error", () => {});
   sent.on("response", (answer) => answer.on("error", () => {}).resume());
   sent.end(BODY);
@@ -79,7 +79,7 @@ function post({ port }: RunningTransport, path: string): ClientRequest {
 }
 
 for (const front of FRONTS) {
-  test(`${front}: a client who leaves costs at most one model run`, async () => {
+  test(`${front}: a client that leaves costs at most one model run`, async () => {
     const { running, nextLeft } = await transportOver(front === "uws" ? "uws" : "node");
     try {
       for (const path of ["/v1/tts", "/v1/tts/stream?timestamps=true"]) {

@@ -54,7 +54,7 @@ test("a worker that received a message while idle still ends on request", async 
   assert.equal(await Promise.race([ended, settled().then(() => "it goes on")]), null);
 });
 
-/** A fake worker, whose messages the test sends. */
+/** A fake worker whose messages the test sends. */
 class ScriptedWorker extends FakeChild {
   readonly posted: ToSynthesisWorker[] = [];
   readonly queue: PcmQueue;
@@ -96,12 +96,12 @@ test("a piece cancelled while its worker dies is cancelled", async () => {
   await scripted.stop();
 });
 
-/** Messages that a worker received, by job id. */
+/** The IDs of the jobs in the messages that a worker received. */
 function jobsOf(worker: ScriptedWorker | undefined): number[] {
   return (worker?.posted ?? []).flatMap((message) => (message.type === "speak" ? [message.jobId] : []));
 }
 
-test("a piece whose workers die twice fails without affecting others in its batch", async () => {
+test("a piece whose worker dies twice fails without affecting others in its batch", async () => {
   const { scripted, workers } = await scriptedEngine();
   const lost = assert.rejects(scripted.speak(JOB, NEVER), hasCode("WORKER_LOST"));
   const company = [scripted.speak(JOB, NEVER), scripted.speak(JOB, NEVER)];
@@ -150,7 +150,7 @@ test("a dead worker's last output does not leak into the repeated piece", async 
   first!.queue.write(Int16Array.of(7, 7, 7));
   first!.fail(new Error("heap"));
   await settled();
-  // An error may overtake a message in flight between threads.
+  // A worker's error may overtake a message that is still in flight between threads.
   first!.say({ type: "pcm", jobId: 0, sampleCount: 3 });
   const second = workers[1]!;
   assert.equal(second.posted.length, 1);

@@ -39,13 +39,13 @@ const SOUND: readonly NewEvent[] = [
   },
 ];
 
-/** Violations of the sound run after a change of its events. */
+/** The violations that the checker reports for the sound run after a change of its events. */
 function after(change: (events: NewEvent[]) => readonly NewEvent[]): readonly string[] {
   const events = change(structuredClone(SOUND) as NewEvent[]);
   return violationsOf(events.map((event, atMs) => ({ atMs, ...event }) as HistoryEvent));
 }
 
-/** Replaces members of the events of a type; `when` selects one of them. */
+/** Changes members of the events of a type, or only of those that `when` selects. */
 function changed<Type extends NewEvent["type"]>(
   type: Type,
   members: Partial<Extract<NewEvent, { type: Type }>>,

@@ -4,9 +4,9 @@ type EventOf<Type extends HistoryEvent["type"]> = Extract<HistoryEvent, { readon
 type Hold = EventOf<"ledger">["holds"][number];
 
 /**
- * Checks what clients saw against what an undisturbed fleet answers, and against the ledger.
+ * Checks what clients saw against the ledger and against the responses of an undisturbed fleet.
  *
- * @returns one line for each broken promise, with the request or session; empty if all were kept
+ * @returns one line for each broken promise, which names the request or session; empty if all were kept
  */
 export function violationsOf(history: readonly HistoryEvent[]): readonly string[] {
   const ledger = only(history, "ledger").at(-1);
@@ -30,7 +30,7 @@ export function violationsOf(history: readonly HistoryEvent[]): readonly string[
 
 interface Checked {
   readonly violations: readonly string[];
-  /** Ids of holds that belong to a client's work. */
+  /** The IDs of holds that belong to a client's work. */
   readonly claimed: readonly string[];
 }
 
@@ -44,7 +44,7 @@ function holdViolations({ id, kind, state, credits, charges }: Hold, claimed: Re
   ];
 }
 
-/** Each request got one response, that of an undisturbed fleet, for one charge of its price. */
+/** Checks that each request got one response, equal to that of an undisturbed fleet, and was charged once. */
 function requestViolations(
   history: readonly HistoryEvent[],
   holds: ReadonlyMap<string, Hold>,
@@ -77,7 +77,10 @@ function requestViolations(
   return { violations, claimed };
 }
 
-/** Each session got every final of an undisturbed one, once and in order, and is charged once for its audio. */
+/**
+ * Checks that each session got every final of an undisturbed session, once and in order, and was charged once
+ * for its audio.
+ */
 function liveViolations(history: readonly HistoryEvent[], holds: ReadonlyMap<string, Hold>): Checked {
   const references = new Map(only(history, "reference finals").map(({ clip, finals }) => [clip, finals]));
   const bySession = groupBy(
@@ -125,8 +128,8 @@ function finalViolations(events: readonly HistoryEvent[], expected: readonly str
 }
 
 /**
- * Each connection is charged for the audio that it accepted. One that ended normally has reported it; a later one
- * accepts the audio since the last final again.
+ * Checks that each connection was charged for the audio that it accepted. A connection that ended normally
+ * has reported that amount; a later connection accepts the audio since the last final again.
  */
 function chargeViolations(
   events: readonly HistoryEvent[],

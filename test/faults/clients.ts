@@ -10,11 +10,11 @@ import type { History } from "./history.js";
 
 const MESSAGE_SAMPLES = 1_600;
 const RETRY_MS = 250;
-/** Between a client's requests, and between its sessions. */
+/** The pause between a client's requests, and between its sessions. */
 const PAUSE_MS = 700;
-/** A response that has not arrived by then is requested again. */
+/** A response that takes longer is requested again. */
 const ANSWER_WITHIN_MS = 60_000;
-/** A request without a response after as many attempts counts as lost. */
+/** After this many attempts without a response, a request counts as lost. */
 const MOST_ATTEMPTS = 600;
 
 const CLIPS: Readonly<Record<string, Int16Array>> = {
@@ -38,7 +38,7 @@ interface Work {
   readonly path: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
   readonly credits: number;
-  /** The part of the response that must not differ from one run to the next. */
+  /** Returns the part of the response that must be the same in every run. */
   readonly essence: (body: Buffer) => string | Buffer;
 }
 
@@ -53,7 +53,7 @@ const WORKS: Readonly<Record<string, Work>> = {
   },
 };
 
-/** Clients of a fleet that work until they are ended, and record everything they see. */
+/** Clients of a fleet, which work until they are ended and record everything that they see. */
 export class Clients {
   readonly #url: string;
   readonly #key: string;
@@ -88,7 +88,7 @@ export class Clients {
     }
   }
 
-  /** @param sessions number of live sessions that speak at the same time, in real time */
+  /** @param sessions number of live sessions that speak at the same time, each in real time */
   start(sessions: number): void {
     for (const name of Object.keys(WORKS)) this.#working.push(this.#repeat(() => this.#request(name)));
     const clips = Object.keys(CLIPS);
@@ -175,7 +175,7 @@ export class Clients {
     }
   }
 
-  /** Speaks in real time. @param session for the history; null for a reference */
+  /** Sends speech in real time. @param session its name in the history; null for a reference */
   async #speak(pcm: Int16Array, hear: (result: LiveResult) => void, session: string | null = null) {
     const live = new DauysClient({ baseUrl: this.#url, apiKey: this.#key }).live({
       onStatus: (status) => {

@@ -4,15 +4,15 @@ import { WITHOUT_FAKE_CLOCK } from "./fake-clock.js";
 import { FAR, type Fleet, kill } from "./fleet.js";
 import type { FaultKind } from "./schedule.js";
 
-/** As between two data centres: in one direction, and of packets or pieces. */
+/** Values as between two data centres. The delay applies in one direction, the loss to packets or pieces. */
 const DELAY_MS = 50;
 const LOSS_PERCENT = 2;
 const JUMP_SECONDS = 7_200;
 
-/** Ends a fault; the fleet may need some time to be sound again. */
+/** Ends a fault. The fleet may take some time to be sound again. */
 type Heal = () => Promise<void>;
 
-/** Why this machine cannot have a kind of fault; false if it can. */
+/** Returns the reason why this machine cannot have a kind of fault, or false if it can. */
 export function whyNot(kind: FaultKind): string | false {
   if (kind === "network cut") return WITHOUT_NAMESPACES;
   if (kind === "network lossy") return whyNoImpairment();

@@ -19,14 +19,14 @@ import { FakeClock } from "./fake-clock.js";
 const SOUND_WITHIN_MS = 180_000;
 const CREDITS = 1_000_000_000;
 const DISK_MB = 64;
-/** Every response comes from a model: the cache would hide faults. */
+/** Without a cache every response comes from a model. A cache would hide faults. */
 const ENGINE_SETTINGS = { SYNTHESIS_WORKERS: "1", FILE_WORKERS: "1", SENTENCE_CACHE_MB: "0" };
-/** Index of the bus server in the namespace, and of its link. */
+/** The index of the bus server that runs in the namespace, and of its link. */
 export const FAR = 2;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A gateway with its disk and its clock, which survive its processes. */
+/** A gateway with its own disk and clock, which outlive its processes. */
 export interface Gateway {
   readonly environment: Environment;
   readonly port: number;
@@ -41,15 +41,15 @@ export interface Engine {
 }
 
 /**
- * Two gateways behind one address, three engines, three bus servers, and PostgreSQL with a synchronous standby.
- * The first engine reaches the bus through a slow link; the third bus server is in a separate network, and the
- * third engine uses it.
+ * Two gateways behind one address, three engines, three bus servers, and PostgreSQL with a synchronous
+ * standby. The first engine reaches the bus through a slow link. The third bus server is in a separate
+ * network, and the third engine uses it.
  */
 export class Fleet {
   readonly database: ReplicatedPostgres;
   readonly bus: readonly NatsServer[];
   readonly slowLink: SlowLink;
-  /** Null where there are no namespaces; the third bus server then runs like the others. */
+  /** Null on machines without namespaces, where the third bus server runs like the others. */
   readonly network: NetworkNamespace | null;
   readonly gateways: readonly Gateway[];
   readonly engines: readonly Engine[];
@@ -69,7 +69,7 @@ export class Fleet {
     } = parts);
   }
 
-  /** @param seed decides which gateway gets a request */
+  /** @param seed determines which gateway gets each request */
   static async start(seed: number): Promise<Fleet> {
     const opened: (() => unknown)[] = [];
     try {
@@ -80,7 +80,7 @@ export class Fleet {
     }
   }
 
-  /** @param opened gets a function that closes each part, in the order in which they were opened */
+  /** @param opened receives a function that closes each part, in the order in which the parts were opened */
   static async #open(seed: number, opened: (() => unknown)[]): Promise<Fleet> {
     const network = WITHOUT_NAMESPACES === false ? new NetworkNamespace() : null;
     opened.push(() => network?.remove());
@@ -124,7 +124,7 @@ export class Fleet {
     engine.process = await startEngineProcess(engine.environment);
   }
 
-  /** Settles once every gateway and every engine is ready. @throws with their output if one has ended */
+  /** Settles once every gateway and every engine is ready. @throws with their output if any has ended */
   async untilSound(): Promise<void> {
     for (const { process, port } of this.gateways) {
       requireAlive(process);
@@ -137,7 +137,7 @@ export class Fleet {
     }
   }
 
-  /** @returns exit codes of gateways and engines */
+  /** @returns the exit codes of gateways and engines */
   async stop(): Promise<readonly (number | null)[]> {
     await this.front.close();
     const processes = [...this.gateways, ...this.engines].map(({ process }) => process);
@@ -150,7 +150,7 @@ export class Fleet {
   }
 }
 
-/** Ends a process like kill -9. */
+/** Kills a process as `kill -9` does. */
 export async function kill({ child }: Pick<ServiceProcess, "child">): Promise<void> {
   const ended = once(child, "exit");
   child.kill("SIGKILL");
@@ -169,7 +169,7 @@ async function isReady(port: number): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Three servers with routes to each other; the last in a separate network, if there is one. */
+/** Starts three servers with routes to each other. The last one is in a separate network, if there is one. */
 async function startBus(network: NetworkNamespace | null): Promise<readonly NatsServer[]> {
   const farHost = network?.link(FAR) ?? "127.0.0.1";
   const hosts = ["127.0.0.1", "127.0.0.1", farHost];
@@ -178,7 +178,7 @@ async function startBus(network: NetworkNamespace | null): Promise<readonly Nats
   return await Promise.all(
     hosts.map((host, nth) => {
       const isFar = nth === FAR && network !== null;
-      // From its network the far server does not reach the others, which connect to it.
+      // The far server cannot reach the others from its network; they connect to it.
       const more = ["--cluster_name", "faults", "--cluster", routes[nth]!, "--routes", routes.join()];
       return NatsServer.startAt({ host, more, ...(isFar && { within: network.within }) });
     }),

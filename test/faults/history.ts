@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import type { FaultKind } from "./schedule.js";
 
-/** Everything that clients, faults and the ledger did in a run, in order. Times in milliseconds since its start. */
+/**
+ * Everything that clients, faults and the ledger did in a run, in order. Times are in milliseconds since its
+ * start.
+ */
 export type HistoryEvent = Readonly<{ atMs: number }> &
   (FaultEvent | ReferenceEvent | RequestEvent | LiveEvent | LedgerEvent);
 
@@ -14,10 +17,10 @@ type FaultEvent =
       target: number;
       phase: "applied" | "healed" | "sound";
     }>
-  /** The fleet did not recover, or could not be stopped. */
+  /** Recorded if the fleet did not recover or could not be stopped. */
   | Readonly<{ type: "unsound"; detail: string }>;
 
-/** Results of an undisturbed fleet. */
+/** The results of an undisturbed fleet. */
 type ReferenceEvent =
   | Readonly<{ type: "reference finals"; clip: string; finals: readonly string[]; ids: readonly string[] }>
   | Readonly<{
@@ -28,13 +31,13 @@ type ReferenceEvent =
       chargedId: string;
     }>;
 
-/** A billed request, repeated under its key until it is answered. */
+/** A billed request, repeated under its key until it gets a response. */
 type RequestEvent =
   | Readonly<{ type: "request"; key: string; work: string }>
   | Readonly<{ type: "attempt"; key: string; status: number | null; detail: string }>
   | Readonly<{ type: "response"; key: string; chargedId: string; digest: string; isReplay: boolean }>;
 
-/** A live session of the client library, over one or several connections. */
+/** A live session of the client library, over one or more connections. */
 type LiveEvent =
   | Readonly<{ type: "live"; session: string; clip: string }>
   | Readonly<{ type: "live connection"; session: string; id: string }>
@@ -44,19 +47,19 @@ type LiveEvent =
   | Readonly<{
       type: "live done";
       session: string;
-      /** Credits that the connections reported, without the broken ones. */
+      /** Credits that the connections reported, excluding the broken ones. */
       credits: number;
       brokenConnections: number;
-      /** Credits for all audio that was sent once. */
+      /** Credits for all audio that was sent, each part counted once. */
       sentCredits: number;
     }>
   | Readonly<{ type: "live failed"; session: string; sentCredits: number; detail: string }>;
 
-/** The ledger after the last request has ended. */
+/** The contents of the ledger after the last request has ended. */
 type LedgerEvent = Readonly<{
   type: "ledger";
   holds: readonly Readonly<{ id: string; kind: string; state: string; credits: number; charges: number }>[];
-  /** Requests with a key: the last attempt and the one that was charged before it. */
+  /** Requests with a key: for each key the last attempt, and the one that was charged before it. */
   keys: readonly Readonly<{ key: string; state: string; requestId: string; paidRequestId: string | null }>[];
   brokenRules: readonly object[];
 }>;
@@ -68,7 +71,7 @@ export type NewEvent = HistoryEvent extends infer Event
     : never
   : never;
 
-/** A history in memory and, line by line, in a file. */
+/** A history that is kept in memory and written line by line to a file. */
 export class History {
   readonly events: HistoryEvent[] = [];
   readonly #file: WriteStream;
@@ -97,7 +100,7 @@ export function readHistory(path: string): readonly HistoryEvent[] {
   return lines.map((line) => JSON.parse(line) as HistoryEvent);
 }
 
-/** Groups in the order of their first item; `Map.groupBy` of newer Node versions. */
+/** Groups items in the order of their first item, as `Map.groupBy` of newer Node versions does. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

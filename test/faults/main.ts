@@ -1,5 +1,5 @@
-// `npm run faults`: faults on a schedule under paced load, and a check of everything that clients saw and the
-// ledger holds. On 127.0.0.1 and, as root, in a network namespace.
+// `npm run faults` applies faults on a schedule under paced load, and checks everything that clients saw and
+// the ledger holds. It runs on 127.0.0.1 and, as root, in a network namespace.
 import { mkdir } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
@@ -23,7 +23,7 @@ Runs a fleet (2 gateways, 3 engines, 3 NATS servers, PostgreSQL with a standby) 
 The same seed gives the same faults; ends after --rounds or --minutes. --save writes bench/results/faults.json.
 The history is saved in build/faults; --check checks one again. Exits with 1 if a promise was broken.`;
 const FOLDER = "build/faults";
-/** A service settles the work of a lost one after 30 s. */
+/** A service settles the work of a lost one after 30 s, so this is ample. */
 const SETTLED_WITHIN_MS = 180_000;
 const ENDED_WITHIN_MS = 240_000;
 
@@ -139,7 +139,7 @@ async function suffer(fleet: Fleet, fault: ScheduledFault, history: History): Pr
   note("sound");
 }
 
-/** Waits until all work is settled, but not forever: the checker reports what is left. */
+/** Waits until all work is settled, but not forever, because the checker reports what is left. */
 async function recordLedger({ database }: Fleet, history: History): Promise<void> {
   const sql = connect(database.url, SILENT);
   try {

@@ -4,13 +4,13 @@ import { FAULT_KINDS, FAULTS, scheduleOf } from "./schedule.js";
 
 const ONE_OF_EACH = FAULT_KINDS.reduce((sum, kind) => sum + FAULTS[kind].weight, 0);
 
-test("the same seed gives the same faults, and another seed others", () => {
+test("the same seed gives the same faults, and another seed gives other faults", () => {
   assert.deepEqual(scheduleOf(5, 40), scheduleOf(5, 40));
   assert.deepEqual(scheduleOf(5, 40).slice(0, 10), scheduleOf(5, 10));
   assert.notDeepEqual(scheduleOf(5, 40), scheduleOf(6, 40));
 });
 
-test("every kind occurs as often as its weight before one returns", () => {
+test("every kind occurs as often as its weight says before any kind returns", () => {
   const kinds = scheduleOf(9, 2 * ONE_OF_EACH).map(({ kind }) => kind);
   for (const from of [0, ONE_OF_EACH]) {
     const part = kinds.slice(from, from + ONE_OF_EACH);
@@ -21,7 +21,7 @@ test("every kind occurs as often as its weight before one returns", () => {
   }
 });
 
-test("faults hit existing targets, each of them over time", () => {
+test("faults hit existing targets, and every target is hit in time", () => {
   const schedule = scheduleOf(11, 40 * ONE_OF_EACH);
   for (const kind of FAULT_KINDS) {
     const targets = new Set(schedule.filter((fault) => fault.kind === kind).map(({ target }) => target));

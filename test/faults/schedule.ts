@@ -1,6 +1,6 @@
 import { uniform } from "../support/seed.js";
 
-/** Kinds of faults, with what they hit and how often they are drawn. */
+/** The kinds of faults, with the number of their targets and how often they are drawn. */
 export const FAULTS = {
   "engine killed": { targets: 3, weight: 2 },
   "engine frozen": { targets: 3, weight: 2 },
@@ -24,27 +24,27 @@ export type FaultKind = keyof typeof FAULTS;
 
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
-/** Shortest and longest fault; engines count as lost after 1.6 s. */
+/** The shortest and the longest fault. Engines count as lost after 1.6 s. */
 const DURATION_MS = [300, 4_000] as const;
-/** Shortest and longest pause before a fault, from the time at which the previous one was healed. */
+/** The shortest and the longest pause between the healing of one fault and the next fault. */
 const PAUSE_MS = [300, 2_500] as const;
 
 export interface ScheduledFault {
-  /** From 0. */
+  /** Counts from 0. */
   readonly round: number;
   readonly kind: FaultKind;
-  /** Which of the processes or links of its kind, from 0. */
+  /** The process or link of this kind that is hit, counted from 0. */
   readonly target: number;
-  /** After the previous fault was healed. */
+  /** The time after the previous fault was healed. */
   readonly afterMs: number;
-  /** From the fault until its healing starts. */
+  /** The time from the fault until its healing starts. */
   readonly durationMs: number;
 }
 
 /**
- * Draws faults in random order: each kind as often as its weight before any kind returns.
+ * Draws faults in random order. Each kind occurs as often as its weight says before any kind returns.
  *
- * @param seed the same seed gives the same schedule, and a longer one begins like a shorter one
+ * @param seed the same seed gives the same schedule, and a longer schedule begins like a shorter one
  */
 export function scheduleOf(seed: number, rounds: number, kinds = FAULT_KINDS): readonly ScheduledFault[] {
   if (kinds.length === 0) throw new RangeError("a schedule needs at least one kind of fault");

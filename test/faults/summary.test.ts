@@ -17,7 +17,7 @@ const HISTORY: readonly HistoryEvent[] = [
   { atMs: 6_500, type: "attempt", key: "k2", status: null, detail: "fetch failed" },
 ];
 
-test("counts work, and by kind of fault the recovery and the failed attempts", () => {
+test("counts the work, and for each kind of fault the recovery time and the failed attempts", () => {
   const summary = summaryOf(HISTORY);
   assert.deepEqual(
     [summary.rounds, summary.requests, summary.responses, summary.replays, summary.failedAttempts],

@@ -1,6 +1,6 @@
 import { groupBy, type HistoryEvent } from "./history.js";
 
-/** Counts of a run, for its saved result. */
+/** Counts what happened in a run, for its saved result. */
 export function summaryOf(history: readonly HistoryEvent[]) {
   const count = (type: HistoryEvent["type"]) => history.filter((event) => event.type === type).length;
   const attempts = history.filter((event) => event.type === "attempt");
@@ -21,7 +21,10 @@ export function summaryOf(history: readonly HistoryEvent[]) {
   };
 }
 
-/** By kind of fault: how often, time until the fleet was sound, attempts and connections that failed meanwhile. */
+/**
+ * Counts for each kind of fault how often it occurred, how long the fleet took to be sound again, and how
+ * many attempts and connections failed meanwhile.
+ */
 function faultsOf(history: readonly HistoryEvent[]) {
   const rounds = new Map<
     number,

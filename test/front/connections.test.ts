@@ -21,7 +21,7 @@ import { pace, within } from "../support/pace.js";
 
 /** Longer than the native library's own timeout. */
 const LATE_MS = 14_000;
-/** Idle connections are closed within 10 s, in steps of up to 4 s; a busy machine may need longer. */
+/** Fronts close idle connections within 10 s, in steps of up to 4 s. A busy machine may need longer. */
 const CLOSED_WITHIN_MS = 40_000;
 const PIPELINED_REQUESTS = 32;
 
@@ -42,8 +42,8 @@ const chunks = (...texts: string[]) =>
   [...texts, ""].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("");
 
 /**
- * Data that clients send before they fall silent, piece by piece. `/read` is answered once its body is read,
- * every other path without reading it.
+ * Data that clients send, piece by piece, before they fall silent. `/read` responds once it has read the
+ * body, every other path without reading it.
  */
 const SILENCES: Record<string, readonly string[]> = {
   nothing: [],
@@ -92,7 +92,7 @@ const SILENCES: Record<string, readonly string[]> = {
   garbage: ["\u0016\u0003\u0001 nobody speaks\r\nthis\r\n\r\n"],
 };
 
-/** Ways to send a body of a megabyte, and what its handler does before its late response. */
+/** Ways to send a body of one megabyte, and what its handler does before its late response. */
 const LATE: Record<
   string,
   { readonly isChunked: boolean; readonly isRead: "first" | "slowly" | "last" | "never" }
@@ -108,7 +108,7 @@ const LATE: Record<
 
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, maxConnections: 10_000 };
 
-// Nearly all of it is waiting, so all cases run concurrently.
+// Nearly all of the time is spent waiting, so all cases run concurrently.
 describe("connections", { concurrency: true }, () => {
   for (const [name, makeFront] of Object.entries(fronts)) connectionsOf(name, makeFront);
 });
@@ -174,7 +174,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       await Promise.all([ask("slowly"), ask("last")]);
     });
 
-    test("a client can read its response while it is still uploading", async () => {
+    test("a client can read its response while still uploading", async () => {
       const client = await Client.connect(port);
       client.send(`POST /refused HTTP/1.1\r\n${length(6)}\r\n\r\nabc`);
       await client.received("/refused");
@@ -191,7 +191,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     });
   });
 
-  test(`a burst of requests on front ${name} ends only its own connection`, async () => {
+  test(`on front ${name} a burst of requests ends only its own connection`, async () => {
     let requestCount = 0;
     const front = makeFront(
       {
@@ -210,7 +210,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     const port = await front.listen("127.0.0.1", 0);
     try {
       const other = await Client.connect(port);
-      // A threaded front answers none within the same turn, so it processes one at a time.
+      // A threaded front answers no request within the same turn, so it processes one at a time.
       const few = name.includes("threads") ? 1 : PIPELINED_REQUESTS;
       const modest = await Client.connect(port);
       modest.send(`GET /few HTTP/1.1\r\n${HOST}\r\n\r\n`.repeat(few));
@@ -257,7 +257,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     try {
       const ask = async () => {
         const client = await Client.connect(port);
-        // They run concurrently: a connection that is silent for 10 s is closed.
+        // The rounds run concurrently, because a connection that is silent for 10 s is closed.
         for (let round = 0; round < 3; round++) {
           client.send(`GET /at-once HTTP/1.1\r\n${HOST}\r\n\r\n`);
           await client.received("/at-once");
@@ -271,7 +271,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
   });
 }
 
-test("front node answers 503 to connections beyond its limit, including WebSockets, until some close", async () => {
+test("front node responds with 503 to connections beyond its limit, including WebSockets, until some close", async () => {
   const front = new NodeFront(
     {
       request: answer,
@@ -354,15 +354,16 @@ class Client {
     readonly resolve: () => void;
     readonly reject: (error: Error) => void;
   } | null = null;
-  /** Offset from which the next text is expected. */
+  /** The offset at which the next expected text is searched. */
   #from = 0;
   text = "";
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // Some connections are reset.
+    // Some connections are reset, which is no failure here.
     socket.on("error", () => {});
-    // It keeps its end open: only a socket closed by the other side rejects more bytes.
+    // The client keeps its end open, because more bytes are rejected only once the other side has closed the
+    // socket.
     socket.once("end", () => {
       const more = setInterval(() => socket.write("more"), 100);
       socket.once("close", () => clearInterval(more));
@@ -399,7 +400,7 @@ class Client {
     this.#socket.destroy();
   }
 
-  /** Settles once these have arrived, in order. @throws if the connection ends first */
+  /** Settles once these texts have arrived, in order. @throws if the connection ends first */
   received(...texts: string[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#awaited = { texts, resolve, reject };
@@ -408,7 +409,7 @@ class Client {
     });
   }
 
-  /** Settles once the other side has ended the connection. @throws if it does not */
+  /** Settles once the other side has ended the connection. @throws if it does not end it */
   async closed(): Promise<void> {
     const what = `the end, having received ${JSON.stringify(this.text.slice(0, 300))}`;
     await within(CLOSED_WITHIN_MS, what, this.#closed).finally(() => this.#socket.destroy());

@@ -27,9 +27,9 @@ const LIMITS: FrontLimits = {
   maxConnections: 10_000,
 };
 
-/** Invalid requests. */
+/** Invalid frames. */
 const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {
-  // Two of them: without its mask, the first is read as noise and its rest as frames.
+  // The case sends two frames. Read without its mask, the first one is noise, and its rest is read as frames.
   unmasked: Buffer.concat(
     [1, 2].map(() => frame(new Uint8Array(64).fill(255), { opcode: OPCODE.binary, isMasked: false })),
   ),
@@ -43,7 +43,7 @@ const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {
   "a close whose reason is not UTF-8": frame(Uint8Array.of(0x03, 0xe8, 0xff), { opcode: OPCODE.close }),
 };
 
-/** Far longer than a busy machine needs. */
+/** Much longer than even a busy machine needs. */
 const PATIENCE_MS = 60_000;
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
@@ -63,7 +63,8 @@ const READER = `
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
 /**
- * Tests what every front must do; run once per adapter. With `inThreads` a close takes effect a moment later.
+ * Tests what every front must do. Runs once per adapter. With `inThreads`, closing takes effect a moment
+ * later.
  */
 export function frontContract(name: string, makeFront: MakeFront, { inThreads = false } = {}): void {
   describe(`front ${name}`, { concurrency: 1 }, () => {
@@ -123,7 +124,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       });
     });
 
-    test("a path that does not decode is marked as malformed", async () => {
+    test("a path that cannot be decoded is marked as malformed", async () => {
       handle = async (request, response) => {
         response.start(request.malformed === null ? 200 : 400, {});
         await response.end();
@@ -133,7 +134,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.match(text, /^HTTP\/1.1 400 /);
     });
 
-    test("status, headers and length of an answer arrive", async () => {
+    test("the status, headers and length of a response arrive", async () => {
       handle = async (_request, response) => {
         assert.equal(response.hasStarted, false);
         response.start(418, { "x-one": "1", "content-type": "text/plain" });
@@ -279,13 +280,13 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       },
     };
     for (const [way, answer] of Object.entries(ways)) {
-      test(`the departure of ${way} is reported before its reader can have all of it`, async () => {
+      test(`the departure of ${way} is reported before its reader can have received all of it`, async () => {
         const received = new Int32Array(new SharedArrayBuffer(4));
         const told: (string | number)[] = [];
         handle = async (_request, response) => {
           const departure: Departure = {
             leaving: () => {
-              // By then a reader on a separate thread would have woken up.
+              // By now a reader on a separate thread would have woken up.
               Atomics.wait(received, 0, 0, inThreads ? 0 : 100);
               told.push("leaving", received[0]!);
             },
@@ -296,13 +297,14 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         };
         const reader = new Worker(READER, { eval: true, workerData: { port, received } });
         const [total] = (await once(reader, "message")) as [number];
-        // The reader may have the whole response a moment before its writer knows.
+        // The reader may have received the whole response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
         assert.ok(told.includes("leaving"), "the handler was notified");
-        // Data sent by another thread counts once it is reported.
+        // Data that another thread sends counts as soon as it is reported.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
-        // A late reader delays it, which another test covers; then it is reported again once it has happened.
+        // A late reader delays the departure, which another test covers. It is reported again once it has
+        // happened.
         const early = told.filter(
           (entry, i) => entry === total && told[i - 1] === "leaving" && told[i - 2] !== "held",
         );
@@ -346,7 +348,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(String(((await once(answer, "data")) as [Buffer])[0]), "second");
     });
 
-    test("a backlog leaves although the writer pauses after it", async () => {
+    test("a backlog is sent even if the writer pauses after it", async () => {
       const block = randomBytes(8_000_000);
       handle = async (_request, response) => {
         response.start(200, {});
@@ -362,7 +364,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(total, block.length + 3);
     });
 
-    test("a client that leaves in mid-answer aborts the signal and ends the writer", async () => {
+    test("a client that leaves in the middle of a response aborts the signal and ends the writer", async () => {
       const ended = deferred<{ aborted: boolean; code: unknown }>();
       handle = async (request, response) => {
         response.start(200, {});
@@ -382,7 +384,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.deepEqual(await ended.promise, { aborted: true, code: "CANCELLED" });
     });
 
-    test("a client that leaves while the handler thinks aborts the signal", async () => {
+    test("a client that leaves before the handler responds aborts the signal", async () => {
       const begun = deferred<void>();
       const aborted = deferred<boolean>();
       handle = async (request, response) => {
@@ -427,7 +429,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await assert.rejects(fetch(base).then((answer) => answer.text()));
     });
 
-    test("a handler that throws is answered with 500 {detail}, and the front lives on", async () => {
+    test("when a handler throws, the client gets 500 {detail} and the front keeps running", async () => {
       for (const isAsync of [false, true]) {
         failures.length = 0;
         handle = isAsync
@@ -445,7 +447,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       }
     });
 
-    test("a handler that throws after it began breaks the connection", async () => {
+    test("a handler that throws after it has begun its response breaks the connection", async () => {
       handle = async (_request, response) => {
         response.start(200, {});
         await response.write(Buffer.from("part"));
@@ -454,7 +456,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await assert.rejects(fetch(base).then((answer) => answer.text()));
     });
 
-    test("a handler that forgets to answer is answered with 500", async () => {
+    test("when a handler forgets to respond, the client gets 500", async () => {
       handle = async () => {};
       assert.equal((await fetch(base)).status, 500);
     });
@@ -473,7 +475,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       ["no coding behind its name", "Transfer-Encoding:"],
       ["two hosts", "Host: y"],
     ] as const) {
-      test(`a request with ${what} never reaches a handler as good, and its connection ends`, async () => {
+      test(`a request with ${what} never reaches a handler as valid, and its connection ends`, async () => {
         let good = 0;
         handle = async (request, response) => {
           if (request.malformed === null) good++;
@@ -490,7 +492,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       });
     }
 
-    test("text and binary messages of a socket come back", async () => {
+    test("text and binary messages of a socket are echoed", async () => {
       decide = async () => accepted(null, echo);
       const socket = new WebSocket(`ws://127.0.0.1:${port}/echo`);
       await once(socket, "open");
@@ -521,14 +523,14 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       socket.terminate();
     });
 
-    test("an upgrade decision that throws is answered with 500", async () => {
+    test("when an upgrade decision throws, the client gets 500", async () => {
       decide = async () => {
         throw new Error("secret");
       };
       assert.equal((await handshake(port, {})).statusCode, 500);
     });
 
-    test("a client that leaves while its upgrade is decided does no harm", async () => {
+    test("a client may leave while its upgrade is decided", async () => {
       const decided = deferred<void>();
       decide = async () => {
         await pace(50);
@@ -545,7 +547,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(await (await fetch(base)).text(), "alive");
     });
 
-    test("the chosen subprotocol and the headers are in the answer", async () => {
+    test("the chosen subprotocol and the headers are in the response", async () => {
       decide = async (request) => {
         assert.equal(request.header("sec-websocket-protocol"), "svc-bearer,abc");
         return { ...accepted("svc-bearer", echo), headers: { "x-request-id": "req_1" } };
@@ -558,7 +560,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       socket.terminate();
     });
 
-    test("the server's close code and reason arrive after what it sent", async () => {
+    test("the server's close code and reason arrive after everything that it sent", async () => {
       decide = async () =>
         accepted(null, (socket) => {
           for (let i = 0; i < 50; i++) socket.sendText(`${i}`.padEnd(10_000, "."));
@@ -575,7 +577,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(texts.length, 50);
     });
 
-    test("the owner is notified once how a socket ended", async () => {
+    test("the owner is notified exactly once of how a socket ended", async () => {
       for (const ending of ["close", "terminate"] as const) {
         const ended = deferred<number>();
         let calls = 0;
@@ -621,7 +623,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         ...{ "a ping in fragments": 1002, "a continuation of nothing": 1002, "text that is not UTF-8": 1007 },
         ...{ "a close with a wrong code": 1002, "a close whose reason is not UTF-8": 1007 },
       };
-      // Any invalid close frame is answered with one without a code.
+      // Every invalid close frame gets a close frame without a code.
       const ofUws = Object.keys(ofWs).map((what) => [what, what.startsWith("a close") ? 1005 : null]);
       assert.deepEqual(codes, name === "node" ? ofWs : Object.fromEntries(ofUws));
     });
@@ -641,7 +643,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1011);
     });
 
-    test("a client that floods gets its owner's closing messages, and no more of its messages are delivered", async () => {
+    test("a client that floods the socket gets its owner's closing messages, and no more of its messages are delivered", async () => {
       const SENT = 5_000;
       const floodClosing = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
       let handedOn = 0;
@@ -705,7 +707,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await assert.rejects(other.listen("127.0.0.1", port), /Cannot listen on 127.0.0.1/);
     });
 
-    test("close lets a running answer finish and takes no new connection", async () => {
+    test("close lets a running response finish and accepts no new connection", async () => {
       const own = makeFront(handlers, LIMITS);
       const ownPort = await own.listen("127.0.0.1", 0);
       const begun = deferred<void>();
@@ -724,7 +726,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await closed;
     });
 
-    test("close cuts what is not over in time", async () => {
+    test("close cuts off whatever has not ended in time", async () => {
       const own = makeFront(handlers, LIMITS);
       const ownPort = await own.listen("127.0.0.1", 0);
       decide = async () => accepted(null, echo);
@@ -790,7 +792,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** A front in other threads stops listening a moment later. */
+/** Waits until the port refuses connections. A front in other threads stops listening a moment later. */
 async function untilRefused(port: number): Promise<void> {
   await eventually("new connections are refused", () =>
     open(port).then(
@@ -804,8 +806,8 @@ async function untilRefused(port: number): Promise<void> {
 }
 
 /**
- * Sends the texts on one connection, each after the response headers of the previous one, and returns
- * everything received until it closes.
+ * Sends the texts on one connection, each after the response headers of the previous one. Returns everything
+ * that was received until the connection closed.
  */
 async function raw(port: number, ...texts: string[]): Promise<string> {
   const socket = await open(port);
@@ -827,7 +829,7 @@ async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
   try {
     for await (const chunk of stream) chunks.push(chunk);
   } catch {
-    // For a cut connection, the data received so far counts.
+    // If the connection is cut, the data received so far counts.
   }
   return Buffer.concat(chunks).toString();
 }

@@ -1,4 +1,4 @@
-// The whole service on WebGPU, over Mesa's software Vulkan: real graphs, real shaders, no GPU.
+// Runs the whole service on WebGPU over Mesa's software Vulkan, with real graphs and real shaders but no GPU.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-/** The first run on a machine compiles the shaders of every kernel, about 30 s of one core. */
+/** The first run on a machine compiles the shaders of every kernel, which takes about 30 s on one core. */
 const LOADS_WITHIN_MS = 400_000;
 const SPEECH = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"), silence(0.8));
 /**
@@ -49,7 +49,10 @@ describe("the service on WebGPU", { skip }, () => {
   });
   after(async () => assert.equal(await service.stop(), 0, service.output()));
 
-  /** The response; if a model loads for longer than requests wait, a later request finds it. */
+  /**
+   * Returns the response. If the model takes longer to load than requests wait, a later request finds it
+   * loaded.
+   */
   const post = async (path: string, body: string | Uint8Array, type: string): Promise<Buffer> => {
     const headers = { authorization: `Bearer ${service.key}`, "content-type": type };
     let bytes = Buffer.alloc(0);
@@ -70,7 +73,7 @@ describe("the service on WebGPU", { skip }, () => {
     ) as { text: string };
     return text;
   };
-  /** Texts of the finals; null if the model loaded for longer than the session waited. */
+  /** Returns the texts of the finals, or null if the model took longer to load than the session waited. */
   const listenOnce = async (onHalf: () => void): Promise<string[] | null> => {
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
       headers: { authorization: `Bearer ${service.key}` },
@@ -118,7 +121,7 @@ describe("the service on WebGPU", { skip }, () => {
     const [wav, text, finals] = await Promise.all([speak(), transcribe(), listen()]);
     const samples = new WavSampleReader(wav.length).push(wav);
     assert.ok(samples.length > 4_000 && Math.max(...samples.map(Math.abs)) > 0.05, "a word is heard");
-    // Pieces of a file and utterances of a session have different boundaries.
+    // The boundaries of a file's pieces and of a session's utterances differ.
     for (const heard of [text, finals.join(" ")]) assert.match(heard, /^(?:\p{L}+ ?){3,}$/u);
     undisturbed = finals;
     assert.deepEqual(await placed(), [
@@ -142,7 +145,7 @@ describe("the service on WebGPU", { skip }, () => {
     const lines = await metrics();
     assert.ok(lines.includes('provider_fallbacks_total{engine="live",from="webgpu",to="cpu"} 1'));
     assert.ok(lines.includes('gpu_errors_total{kind="lost"} 1'));
-    // The others continue where they are.
+    // The other workers continue where they are.
     assert.ok((await speak()).length > 4_000);
   });
 });

@@ -3,16 +3,18 @@ import { posix } from "node:path";
 import { COMPUTED, readImports, UNREADABLE } from "./imports.js";
 import { MODULES, type Module, NODE_GROUPS } from "./modules.js";
 
-/** Folders whose files are checked; every file of ours that they import must be in a module too. */
+/**
+ * The folders whose files are checked. Every file of ours that these files import must be in a module too.
+ */
 export const FLOORS = ["src", "actors", "native", "core", "bench", "bin", "scripts"];
 
-/** Source files by their path from the repository's root, with `/`. */
+/** Source files by their path from the repository's root, written with `/`. */
 export type Sources = ReadonlyMap<string, string>;
 
 /**
- * Lists violations by the imports of `sources`, one line each: files and folders without a module, imports
- * and packages that the module's row does not allow, missing worker entries, circles of files. Empty if there
- * are none.
+ * Lists what the imports of `sources` violate, one line each: files and folders without a module, imports and
+ * packages that the module's row does not allow, missing worker entries, and import cycles. Returns an empty
+ * list if there are none.
  */
 export function findings(sources: Sources): readonly string[] {
   const found: string[] = [];
@@ -26,7 +28,7 @@ export function findings(sources: Sources): readonly string[] {
       const complaint =
         target === null ? packageComplaint(module, specifier) : arrowComplaint(sources, module, target);
       if (complaint !== null) found.push(`${path}: ${complaint}`);
-      // A forbidden import is reported once, without the circles that it closes.
+      // A forbidden import is reported once, without the cycles that it closes.
       else if (target !== null && sources.has(target)) targets.push(target);
     }
     arrows.set(path, targets);
@@ -43,7 +45,7 @@ function moduleOf(path: string): Module | null {
   return MODULES.find((module) => module.folders.some(isIn)) ?? null;
 }
 
-/** Names as in the table: a package without its subpath, a Node module as its group. */
+/** Returns the name that the table uses: a package without its subpath, a Node module as its group. */
 function packageName(specifier: string): string {
   const module = specifier.replace(/^node:/, "");
   const group = Object.keys(NODE_GROUPS).find((name) => NODE_GROUPS[name]?.includes(module));
@@ -56,8 +58,8 @@ function packageName(specifier: string): string {
 }
 
 /**
- * Imports by file text: a virtual copy shares nearly all files with the tree, and parsing takes most of the
- * time.
+ * The imports of each file, by its text. A virtual copy shares nearly all files with the tree, and parsing
+ * takes most of the time.
  */
 const READ = new Map<string, readonly string[]>();
 
@@ -73,8 +75,8 @@ function isOurs(specifier: string): boolean {
 }
 
 /**
- * Resolves a relative specifier to a path. The compiler writes `x.ts` as `dist/…/x.js`, so an address one
- * step out of the tree is next to `dist`, and `dist/` is not part of a path.
+ * Resolves a relative specifier to a path. The compiler writes `x.ts` as `dist/…/x.js`, so `dist/` is not
+ * part of a path, and an address that leaves the tree by one step is next to `dist`.
  */
 function resolve(sources: Sources, from: string, specifier: string): string {
   const path = posix
@@ -104,8 +106,8 @@ function packageComplaint(module: Module | null, specifier: string): string | nu
 }
 
 /**
- * Finds the shortest path from each file back to itself, written from the first of its files by name; each
- * circle once.
+ * Finds the shortest path from each file back to itself. Each cycle is listed once, starting with its first
+ * file by name.
  */
 function circles(arrows: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const found = new Map<string, readonly string[]>();

@@ -49,7 +49,7 @@ function specifierOf(node: Node): string | null {
     case "NewExpression": {
       const [target, base] = node.arguments;
       if (!isNamed(node.callee, "URL") || base === undefined || !isImportMeta(base, "url")) return null;
-      // Other addresses next to a file are folders and data.
+      // Other `new URL` addresses next to a file are folders and data.
       const text = literal(target);
       return /\.[cm]?[jt]sx?($|\?)/.test(text) ? text : null;
     }
@@ -58,7 +58,10 @@ function specifierOf(node: Node): string | null {
   }
 }
 
-/** `require(…)`, `createRequire(…)(…)`, `.resolve(…)` of either or of `import.meta`, `process.getBuiltinModule(…)`. */
+/**
+ * Recognizes `require(…)`, `createRequire(…)(…)`, `.resolve(…)` of either or of `import.meta`, and
+ * `process.getBuiltinModule(…)`.
+ */
 function asksForModule(callee: Node): boolean {
   if (isRequire(callee) || isImportMeta(callee, "resolve")) return true;
   if (callee.type !== "MemberExpression") return false;

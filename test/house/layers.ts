@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MODULES } from "./modules.js";
 import { ROOT } from "./sources.js";
 
-/** Top-level folders from top to bottom: each imports only those after it. */
+/** The top-level folders from top to bottom. Each imports only those after it. */
 export const LAYERS = [
   { folders: ["bench", "test"], holds: "measurements and tests" },
   { folders: ["src"], holds: "the service around the engine: HTTP, sockets, store, console, client" },
@@ -47,7 +47,7 @@ interface Box {
   readonly layer: string;
 }
 
-/** The modules of each layer, and arrows from layer to layer. */
+/** Draws the modules of each layer, and arrows from layer to layer. */
 function layersPicture(): string {
   const parts: string[] = [];
   let y = 16;
@@ -64,7 +64,7 @@ function layersPicture(): string {
   return svg("Layers and their modules; imports point down only", y, parts);
 }
 
-/** Names of a layer's modules, without nested ones. */
+/** The names of a layer's modules, without nested ones. */
 function modulesIn(folders: readonly string[]): readonly string[] {
   const names = folders.flatMap((folder) =>
     MODULES.flatMap((module) => module.folders)
@@ -75,7 +75,7 @@ function modulesIn(folders: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-/** For each path, the modules on its page, in order, coloured by layer. */
+/** Draws for each path the modules on its page, in order and coloured by layer. */
 function pathsPicture(): string {
   const parts: string[] = [];
   let y = 16;

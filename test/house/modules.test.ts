@@ -10,7 +10,7 @@ import { ROOT, readSources } from "./sources.js";
 
 const sources = readSources();
 
-test("every import is in the table of modules, without import cycles", () => {
+test("every import is in the table of modules, and there are no import cycles", () => {
   assert.deepEqual(findings(sources), []);
 });
 

@@ -5,13 +5,13 @@
 export interface Module {
   readonly name: string;
   readonly folders: readonly string[];
-  /** The module's purpose, as in ARCHITECTURE.md. */
+  /** The purpose of the module, as in ARCHITECTURE.md. */
   readonly holds: string;
   /**
    * Modules that it may import, or `test`. They are above it in the list, so the list cannot contain circles.
    */
   readonly imports: readonly string[];
-  /** Packages and groups of node's modules ({@link NODE_GROUPS}) that it may import. */
+  /** Packages and groups of Node modules ({@link NODE_GROUPS}) that it may import. */
   readonly packages: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
 const BASE = "core/kernel core/domain";
 const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 
-/** From the bottom to the top. */
+/** All modules, from the bottom to the top. */
 export const MODULES: readonly Module[] = [
   module("core/kernel", "actors, mailboxes, supervision: no speech in it", "", ""),
   module(

@@ -3,16 +3,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { waitsOf } from "./waits.js";
 
-/** Files that may wait for a fixed time or compare times, with reasons. */
+/** Files that may wait for a fixed time or compare times, each with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "test/support/eventually.ts": "what others wait with",
-  "test/support/pace.ts": "what others wait with",
-  "test/support/slow-link.ts": "a link on which what is sent arrives late",
-  "test/support/manual-timers.test.ts": "calls the stand-in of setTimeout",
-  "test/attack/support/raw-connection.ts": "wakes those who wait for bytes, at the end of their patience",
-  "test/http/routes.test.ts": "tells speech that was sent at once from speech that was held back",
-  "test/client/requests.test.ts": "Retry-After is a length of time",
-  "test/cli/service-commands.test.ts": "audio is sent as fast as it is spoken",
+  "test/support/eventually.ts": "the waiting that other tests use",
+  "test/support/pace.ts": "the waiting that other tests use",
+  "test/support/slow-link.ts": "a link that delays what is sent",
+  "test/support/manual-timers.test.ts": "calls a replacement of setTimeout",
+  "test/attack/support/raw-connection.ts": "ends the wait for bytes after a time limit",
+  "test/http/routes.test.ts": "distinguishes speech that was sent immediately from speech that was held back",
+  "test/client/requests.test.ts": "Retry-After is a duration",
+  "test/cli/service-commands.test.ts": "audio is sent at the speed of speech",
 };
 
 test("tests contain no sleeps and no comparisons of times", () => {

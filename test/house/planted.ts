@@ -4,7 +4,7 @@ export interface Planted {
   readonly finding: string;
 }
 
-/** Spellings of an import of `TARGET`. */
+/** The spellings of an import of `TARGET`. */
 const WAYS = [
   'import { a } from "TARGET";',
   'import "TARGET";',
@@ -23,14 +23,14 @@ const WAYS = [
   'const a = import.meta.resolve("TARGET");',
 ];
 
-/** Spellings that only apply to our own files. */
+/** The spellings that only apply to our own files. */
 const FILE_WAYS = [
   'const a = new Worker(new URL("TARGET", import.meta.url));',
   'const a = fileURLToPath(new URL("TARGET?x", import.meta.url));',
   '/// <reference path="TARGET" />',
 ];
 
-/** Imports that no row allows, from a folder to another module: most point up, some sideways. */
+/** Imports from a folder to another module that no row allows. Most point up, some sideways. */
 const ARROWS: readonly (readonly [from: string, fromModule: string, to: string, toModule: string])[] = [
   ["core/kernel", "core/kernel", "actors/live", "actors/live"],
   ["core/domain/audio", "core/domain", "src/client", "src/client"],
@@ -55,7 +55,7 @@ const ARROWS: readonly (readonly [from: string, fromModule: string, to: string, 
   ["bench/micro", "bench", "src/console/server", "src/console/server"],
 ];
 
-/** Packages used outside their modules: module, folder, specifier, name in the table. */
+/** Packages used outside the modules that may use them, with the specifier and the name in the table. */
 const PACKAGES: readonly (readonly [folder: string, module: string, written: string, name: string])[] = [
   ["core/domain/text", "core/domain", "zod", "zod"],
   ["core/domain", "core/domain", "node:fs", "files"],
@@ -71,7 +71,7 @@ const PACKAGES: readonly (readonly [folder: string, module: string, written: str
   ["core/kernel", "core/kernel", "#inside", "#inside"],
 ];
 
-/** Circles of files, by the kind of each import. */
+/** Import cycles, by the kind of each import. */
 const CIRCLES: readonly (readonly [folder: string, ...ways: readonly string[]])[] = [
   ["core/domain/audio", 'import { a } from "TARGET";', 'import { a } from "TARGET";'],
   ["actors/live", 'import type { A } from "TARGET";', 'import { a } from "TARGET";'],

@@ -5,7 +5,9 @@ import { FLOORS, type Sources } from "./findings.js";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Source code in the checked folders. Installed packages and compiled addons belong to no module. */
+/**
+ * Reads the source code in the checked folders. Installed packages and compiled addons belong to no module.
+ */
 export function readSources(): Sources {
   const sources = new Map<string, string>();
   for (const floor of FLOORS) {

@@ -1,6 +1,6 @@
 import { type Node, parseSync } from "oxc-parser";
 
-/** Uses of time in a test that belong in `test/support/pace.ts` and `eventually.ts`. */
+/** A use of time in a test that belongs in `test/support/pace.ts` or `eventually.ts`. */
 export interface WaitFinding {
   readonly kind: "sleep" | "comparison of times";
   readonly line: number;
@@ -9,8 +9,8 @@ export interface WaitFinding {
 const SLEEPING_MODULES = ["node:timers/promises", "timers/promises"];
 
 /**
- * Sleeps (`node:timers/promises`, `setTimeout` with a delay) and assertions that compare times (a comparison
- * operator with `performance.now()` or `Date.now()`, or with a name assigned from one of the two).
+ * Finds sleeps (`node:timers/promises`, `setTimeout` with a delay) and assertions that compare times. These
+ * compare with `performance.now()` or `Date.now()`, or with a name assigned from one of the two.
  */
 export function waitsOf(path: string, text: string): readonly WaitFinding[] {
   const { program, module } = parseSync(path, text);
@@ -42,7 +42,7 @@ export function waitsOf(path: string, text: string): readonly WaitFinding[] {
   return found;
 }
 
-/** `setTimeout` for longer than a turn of the event loop. */
+/** Returns whether this is a `setTimeout` for longer than a turn of the event loop. */
 function isSleep({ callee, arguments: given }: Extract<Node, { type: "CallExpression" }>): boolean {
   const name = callee.type === "MemberExpression" ? nameOf(callee.property) : nameOf(callee);
   const isOfGlobal =
@@ -71,7 +71,7 @@ function comparesTimes(node: Node, clocks: ReadonlySet<string>): boolean {
   return isFound;
 }
 
-/** Functions read it later, and are checked at their calls. */
+/** Functions read the clock later, and are checked where they are called. */
 function readsClock(node: Node | null, clocks: ReadonlySet<string>): boolean {
   if (node === null || node.type === "ArrowFunctionExpression" || node.type === "FunctionExpression")
     return false;

@@ -42,13 +42,13 @@ for (const front of FRONTS) {
       });
     });
 
-    test("the default period is the thirty days up to today", async () => {
+    test("the default period is the last thirty days, including today", async () => {
       const today = () => new Date().toISOString().slice(0, 10);
       const before = today();
       const { body } = await get("/v1/usage");
       const { from, to } = body as typeof PERIOD;
       assert.equal((Date.parse(to) - Date.parse(from)) / 86_400_000, 29);
-      // The date may change meanwhile.
+      // The date may change between the two reads.
       assert.ok([before, today()].includes(to), to);
       const early = await get("/v1/usage?to=2026-03-01");
       assert.equal((early.body as typeof PERIOD).from, "2026-01-31");
@@ -84,7 +84,7 @@ for (const front of FRONTS) {
 }
 
 describe("reports of clients that poll", () => {
-  test("queries a balance at most once a second, usage once in ten seconds, except after a failure", async () => {
+  test("the balance is queried at most once a second and usage once in ten seconds, except after a failure", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);
@@ -103,7 +103,7 @@ describe("reports of clients that poll", () => {
     assert.deepEqual(reports.asked, ["a", period, period]);
   });
 
-  test("an organization may query ten periods, then one a second, without delaying others", async () => {
+  test("an organization may query ten periods at once, then one a second, without delaying others", async () => {
     const reports = new FakeReports();
     const clock = new ManualClock();
     const polled = new PolledReports(reports, clock);

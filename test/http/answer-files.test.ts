@@ -49,7 +49,7 @@ test("a later run reads stored files and removes unfinished ones", async (t) => 
   await unfinished.discard();
 });
 
-test("deletes the oldest files to make room, except while they are read", async (t) => {
+test("the oldest files are deleted to make room, except while they are read", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 250_000);
   await keep(files, "req_a", LONG);
@@ -71,7 +71,6 @@ test("deletes the oldest files to make room, except while they are read", async 
   assert.deepEqual((await readdir(folder)).sort(), ["req_e", "req_f"], "what was given up counts no more");
 });
 
-// Issue 12, "From the attack", line 10.
 test("an owner gets at most half of the space; the largest owner loses files first", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 600_000);
@@ -84,7 +83,7 @@ test("an owner gets at most half of the space; the largest owner loses files fir
   for (let each = 1; each <= 9; each++) await keepFor("large", `large_${each}`);
   assert.deepEqual((await readdir(folder)).sort(), ["large_7", "large_8", "large_9", "small_1"]);
   for (let each = 1; each <= 5; each++) await keepFor("late", `late_${each}`);
-  // 600 kB are in use: of the two largest owners, one loses files.
+  // 600 kB are in use. One of the two largest owners loses files.
   assert.deepEqual((await readdir(folder)).sort(), [
     "large_8",
     "large_9",
@@ -99,7 +98,8 @@ test("an owner gets at most half of the space; the largest owner loses files fir
   await tooLong.discard();
 
   files.close();
-  // Back, a second older than the other: file systems keep times in ticks of milliseconds.
+  // The file is put back with a time a second before the other's, because file systems keep times in ticks of
+  // milliseconds.
   const { mtime } = await stat(join(folder, "large_9"));
   const earlier = mtime.getTime() / 1_000 - 1;
   await writeFile(join(folder, "large_8"), LONG);
@@ -159,7 +159,7 @@ async function copyOf(
   await copy.ended();
 }
 
-test("stores a short body with its key and a long one on disk, and deletes an incomplete one", async (t) => {
+test("a short body is stored with its key, a long one on disk, and an incomplete one is deleted", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 1_000_000);
   const { attempt, notes } = notingAttempt();
@@ -171,7 +171,7 @@ test("stores a short body with its key and a long one on disk, and deletes an in
   assert.equal((await readAll(files, "req_a", LONG.length + 9))?.toString("utf8", 0, 9), "then long");
 });
 
-test("does not store errors, or answers without room or key", async (t) => {
+test("errors are not stored, nor are responses without room or key", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 150_000);
   for (const [options, attemptOptions, expected] of [

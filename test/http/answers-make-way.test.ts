@@ -1,4 +1,4 @@
-// Kept responses are a cache: they must not fill the disk that uploads need.
+// Stored responses are a cache, so they must not fill the disk that uploads need.
 import assert from "node:assert/strict";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ async function keep(files: AnswerFiles, id: string, owner: string): Promise<void
   await file.keep();
 }
 
-test("an upload gets the space of the oldest kept responses, and no more", {
+test("an upload gets the space of the oldest stored responses, and no more", {
   skip: whyNoMounts() ?? false,
 }, async (t) => {
   const small = await SmallDisk.mount(16);
@@ -28,7 +28,7 @@ test("an upload gets the space of the oldest kept responses, and no more", {
   await keep(before, "req_other", "org_b");
   before.close();
   await small.fill(FLOOR_BYTES + MIB / 2);
-  // Free space is read once a second: a service that starts now knows about the full disk.
+  // Free space is read once a second. A service that starts now knows that the disk is full.
   const disk = new DiskSpace(small.path, FLOOR_BYTES);
   const room = new SpoolBudget(1_000 * MIB, disk);
   const files = await AnswerFiles.open({ folder, capacityBytes: 1_000 * MIB, disk, log: SILENT });
@@ -54,7 +54,7 @@ test("newer responses take the place of older ones on a full disk", {
   assert.ok((await small.freeBytes()) >= FLOOR_BYTES);
 });
 
-test("a disk below its floor has no room, even after every kept response has been deleted", async (t) => {
+test("a disk below its floor has no room, even after every stored response has been deleted", async (t) => {
   const folder = await temporaryFolder();
   await mkdir(folder, { recursive: true });
   const disk = new DiskSpace(folder, Number.MAX_SAFE_INTEGER);

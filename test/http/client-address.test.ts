@@ -45,11 +45,11 @@ test("the header is ignored without trusted proxies", () => {
   assert.equal(clientOf("127.0.9.1", "127.1.1.1", new TrustedProxies([])), "127.0.9.1");
 });
 
-test("reads a header with many entries once, from its end", () => {
+test("a header with many entries is read once, from its end", () => {
   assert.equal(clientOf("127.0.9.1", `${"127.0.9.2,".repeat(1_600)}127.0.9.3`), "127.0.9.2");
 });
 
-test("counts IPv6 clients by network and IPv4 clients by address", () => {
+test("IPv6 clients are counted by network, IPv4 clients by address", () => {
   assert.equal(countedAddress("127.1.1.1"), "127.1.1.1");
   assert.equal(countedAddress("fd00:1:2:3:4:5:6:7"), "fd00:1:2:3::/64");
   assert.equal(countedAddress("fd00:1::7"), countedAddress("fd00:1:0:0:ffff::1"));
@@ -57,7 +57,7 @@ test("counts IPv6 clients by network and IPv4 clients by address", () => {
   assert.notEqual(countedAddress("fd00:1:0:1::7"), countedAddress("fd00:1::7"));
 });
 
-test("normalizes the spelling of an address", () => {
+test("the spelling of an address is normalized", () => {
   assert.equal(canonicalAddress("FD00:0000::0001"), "fd00::1");
   assert.equal(canonicalAddress("::FFFF:7F00:1"), "127.0.0.1");
   assert.equal(canonicalAddress("localhost"), null);

@@ -41,7 +41,7 @@ test("setting the clock back does not extend a client secret", async () => {
   assert.equal(await secrets.read(value), null);
 });
 
-test("a client secret ends with its key, here and where the key was revoked", async () => {
+test("a client secret ends with its key, on this service and on the one where the key was revoked", async () => {
   const endings = new KeyEndings();
   const here = clientSecrets(new ManualClock(), usesInMemory(), endings);
   const { value } = here.issue(GRANT, 10_000)!;
@@ -51,7 +51,7 @@ test("a client secret ends with its key, here and where the key was revoked", as
   assert.equal(await revoked.read(value), null);
 });
 
-test("a changed secret, or one of another service, grants nothing", async () => {
+test("a changed secret grants nothing, nor does one of another service", async () => {
   const secrets = clientSecrets();
   const { value } = secrets.issue(GRANT, 10_000)!;
   for (let at = 0; at < value.length; at++) {

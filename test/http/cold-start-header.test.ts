@@ -7,7 +7,7 @@ import { FRONTS, startTransport } from "./running-transport.js";
 const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
 
 for (const front of FRONTS) {
-  test(`${front}: an answer reports a wait of more than a second for a model`, async () => {
+  test(`${front}: a response reports a wait of more than a second for a model`, async () => {
     const running = await startTransport(front);
     const { conversations, base } = running;
     const { synthesis, transcription } = conversations;

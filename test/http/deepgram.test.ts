@@ -84,7 +84,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("x-svc-audio-seconds"), String(24_001 / 8_000));
     });
 
-    test("without options the response has neither utterances nor marks", async () => {
+    test("without options the response has neither utterances nor punctuation", async () => {
       const answer = await post("/v1/listen", AUDIO);
       const { results } = (await answer.json()) as { results: { channels: Json[] } };
       assert.deepEqual(Object.keys(results), ["channels"]);
@@ -131,7 +131,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("hot words, models and languages and multichannel reach the recogniser", async () => {
+    test("hot words, models, languages and multichannel reach the recogniser", async () => {
       const query = "model=svc-kk-ru-v2&language=ru&multichannel=true&keyterm=сәлем&keywords=әлем:2&tag=x";
       const answer = await post(`/v1/listen?${query}`, AUDIO);
       assert.equal(running.conversations.wishes?.channels, "split");
@@ -142,7 +142,7 @@ for (const front of FRONTS) {
       assert.equal(answer.headers.get("x-svc-ignored"), "language,tag");
     });
 
-    test("raw samples get a header, files keep theirs", async () => {
+    test("raw samples get a header, and files keep theirs", async () => {
       const samples = Buffer.alloc(3_200, 7);
       await post("/v1/listen?encoding=linear16&sample_rate=8000&channels=2", samples);
       const raw = running.conversations.uploads.at(-1)!.bytes;
@@ -157,7 +157,7 @@ for (const front of FRONTS) {
       assert.deepEqual(running.conversations.uploads.at(-1)!.bytes, flac);
     });
 
-    test("the audio may be at an address, under the rules of /v1/transcribe", async () => {
+    test("the audio may be at a URL, under the rules of /v1/transcribe", async () => {
       const server = createServer((_request, response) => response.end(AUDIO)).listen(0, "127.0.0.1");
       await once(server, "listening");
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.wav`;
@@ -259,7 +259,7 @@ for (const front of FRONTS) {
       await aura.arrayBuffer();
     });
 
-    test("failed speech is rejected in Deepgram's shape, or breaks off", async () => {
+    test("failed speech is rejected in Deepgram's shape, or is cut off if it has begun", async () => {
       for (const [query, body, status, rule] of [
         ["", "{}", 400, /^text is required$/],
         ["", '{"text":" "}', 400, /^text is required$/],

@@ -30,13 +30,13 @@ import { ToneSynthesizer } from "../support/tone-synthesizer.js";
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
 
-/** Readable text by rules, without the model: figures, capitals and the last mark. */
+/** Makes text readable by rules, without the model: digits, capitals and the final punctuation mark. */
 const UNPUNCTUATED: TranscriptReader = { read: async (task) => readWords(task, null) };
 
-/** Nobody pays here. */
+/** Work in these tests is not charged to anyone. */
 export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
 
-/** Keys defined by a test; counts look-ups. */
+/** Keys that a test defines. Counts the look-ups. */
 export class FakeKeys implements KeyStore {
   lookUps = 0;
 
@@ -47,11 +47,11 @@ export class FakeKeys implements KeyStore {
   }
 }
 
-/** An account defined by a test; counts queries. */
+/** An account that a test defines. Counts the queries. */
 export class FakeReports implements AccountReports {
-  /** Queried organizations, with days if relevant. */
+  /** The queried organizations, with days where relevant. */
   readonly asked: string[] = [];
-  /** Result of the next query. */
+  /** The result of the next query. */
   next: Promise<unknown> = Promise.resolve();
 
   async key(): Promise<null> {
@@ -75,29 +75,29 @@ export class FakeReports implements AccountReports {
 }
 
 /**
- * Conversations for tests of the transport alone: each `.`-separated part of the text is a sentence that
- * determines what happens. `fail` throws, `slow` waits, `halves` arrives in two parts with a wait between
- * them, `long` is a hundred seconds of samples.
+ * Conversations for tests of the transport alone. Each `.`-separated part of the text is a sentence that
+ * determines what happens: `fail` throws, `slow` waits, `halves` arrives in two parts with a wait between
+ * them, and `long` is a hundred seconds of samples.
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;
-  /** Options of the last file's transcription. */
+  /** The options of the last file's transcription. */
   wishes: FileWishes | null = null;
-  /** Options of the last live client. */
+  /** The options of the last live client. */
   options: LiveWishes | null = null;
   readonly stops: StopReason[] = [];
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** Behaviour of the next transcription. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
-  /** Progress events of the next transcription, sent before its result. */
+  /** The progress events that the next transcription sends before its result. */
   nextShares: readonly number[] = [];
   /** The error that every new request gets. */
   creditRefusal: ServiceError | null = null;
   /** The reported wait for the model. */
   modelWaitMs = 0;
-  /** Awaited by the next synthesis if its text requests it; null for a short wait. */
+  /** The next synthesis awaits this if its text requests it; null for a short wait. */
   pause: Promise<unknown> | null = null;
-  /** Calls of `charge` and `complete`, in order. */
+  /** The calls of `charge` and `complete`, in order. */
   readonly charges: string[] = [];
   requireCredit: Conversations["requireCredit"] = async () => {
     if (this.creditRefusal !== null) throw this.creditRefusal;
@@ -107,7 +107,7 @@ export class FakeConversations implements Conversations {
     return echoLive(sink);
   };
 
-  /** Speaks the pieces of speaking sessions, which are real. */
+  /** Speaks the pieces of speaking sessions, which are real sessions. */
   readonly synthesizer = new ToneSynthesizer();
   readonly meter = new FreeMeter();
   speaking: Conversations["speaking"] = (_caller, wishes, sink) =>
@@ -178,7 +178,7 @@ export class FakeConversations implements Conversations {
       this.uploads.push({ path, bytes: await readFile(path) });
       for (const share of this.nextShares) {
         wishes.onProgress?.(share);
-        // Written by then.
+        // By now the event has been written.
         await settled();
       }
       if (this.nextTranscription instanceof ServiceError) throw this.nextTranscription;
@@ -217,7 +217,7 @@ export class FakeConversations implements Conversations {
   };
 }
 
-/** Reports its calls as errors, so that a test can read them on the socket. */
+/** Reports the calls that it receives as errors, so that a test can read them on the socket. */
 function echoLive(sink: LiveSink): LiveConversation {
   let bytesSeen = 0;
   const say = (detail: string) => sink.send({ type: "error", code: "echo", detail, retryable: false });

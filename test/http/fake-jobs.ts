@@ -26,7 +26,7 @@ const RESULT = {
   segments: [{ id: 0, text: "сәлем", start: 0.5, end: 1 }],
 };
 
-/** Jobs for tests of routes; the tests of the whole service cover the stored ones. */
+/** Jobs for tests of routes. The tests of the whole service cover stored jobs. */
 export function fakeJobs(): Jobs {
   const secret = { secret: `whsec_${"00".repeat(32)}`, createdAt: new Date("2026-11-21T08:00:00Z") };
   return {

@@ -13,7 +13,7 @@ function wordsOf(count: number): readonly object[] {
   return Array.from({ length: count }, (_, at) => ({ word: `сөз "${at}"`, start: at / 3, end: null }));
 }
 
-test("JSON written over several turns has the same bytes as JSON.stringify", async () => {
+test("JSON written over several turns has the same bytes as the result of JSON.stringify", async () => {
   for (const count of [0, 1, 1_999, 2_000, 2_001, 4_000, 4_001]) {
     const [words, segments] = [wordsOf(count), wordsOf(count / 2)];
     for (const value of [

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 
 afterEach(() => mock.timers.reset());
 
-/** One service's keys; `isGood` is the database's result for sessions. */
+/** The keys of one service. `isGood` is the database's result for sessions. */
 function issuing<C extends Clock = ManualClock>(
   clock: C = new ManualClock() as Clock as C,
   isGood: (place: SessionPlace) => Promise<boolean> = async () => true,
@@ -45,7 +45,7 @@ test("a live authorization is reused for five minutes, until the key is known to
   assert.equal(await live.find("sk"), null);
 });
 
-test("ignores the look-up of a key that ended meanwhile", async () => {
+test("the look-up of a key that ended meanwhile is ignored", async () => {
   let answer: (identity: KeyIdentity) => void = () => {};
   const find = () => new Promise<KeyIdentity>((resolve) => (answer = resolve));
   const { endings, live } = issuing(new ManualClock(), undefined, find);
@@ -55,7 +55,7 @@ test("ignores the look-up of a key that ended meanwhile", async () => {
   assert.equal(await asked, null);
 });
 
-test("a playground key opens no live socket after its ten minutes", async () => {
+test("a playground key opens no live socket after ten minutes", async () => {
   const { keys, live, clock } = issuing();
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);
   assert.match(key, /^sk-svc-pg-[\w-]+\.[\w-]{43}$/);
@@ -75,7 +75,7 @@ test("every service with the same secret accepts a playground key, and rejects a
   assert.equal(lookUps(), 1);
 });
 
-test("looks up a session every half minute and immediately after an ending", async () => {
+test("a session is looked up every half minute, and immediately after an ending", async () => {
   let isGood = true;
   const { keys, clock, endings, lookUps } = issuing(new ManualClock(), async () => isGood);
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);
@@ -134,7 +134,7 @@ test("a live session of a token that another service issued ends with the consol
   assert.equal(told, 1);
 });
 
-// Issue 12: the wall clock is set forwards or back by hours.
+// The wall clock jumps forward and back by hours.
 test("jumps of the wall clock do not change the lifetime of keys and tokens", async () => {
   mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { keys, live } = issuing(systemClock);

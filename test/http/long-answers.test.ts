@@ -11,11 +11,11 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 
 const RATE_HZ = 24_000;
-/** Speech of the fake conversations for "long. short": 100 s of one value, and 10 ms of the next. */
+/** What the fake conversations speak for "long. short": 100 s of one value, and 10 ms of the next. */
 const SENTENCES = [new Int16Array(2_400_000).fill(1), new Int16Array(240).fill(2)];
 const WHOLE = Buffer.from(writeWav(concatenatePcm(SENTENCES), RATE_HZ));
 
-/** Response to one request, and how it arrived. */
+/** The response to one request, and how it arrived. */
 class MemoryAnswer implements FrontResponse {
   readonly #turn: () => number;
   readonly #chunks: Uint8Array[] = [];
@@ -126,7 +126,7 @@ before(async () => {
 });
 after(() => running.stop());
 
-/** No part of a response may block the others. */
+/** Checks that no part of a response is so long that it blocks the others. */
 function assertSliced(answer: MemoryAnswer, bytes: number): void {
   assert.equal(answer.body.length, bytes);
   assert.ok(answer.mostBytesInOneTurn <= 2 * SLICE_BYTES, `${answer.mostBytesInOneTurn} bytes in one turn`);

@@ -92,15 +92,16 @@ test("the reported delay of the main thread excludes the timer's own interval", 
     );
   };
   const nobody = new Int32Array(new SharedArrayBuffer(4));
-  // Alternating: there is a delay between two ticks, and none before the first tick after a read.
+  // Every other call reads instead of blocking: the delay lies between two ticks, and there is none before
+  // the first tick after a read.
   let look = 0;
   await eventually("a delay is seen", async () => {
     if (look++ % 2 === 1) return (await shown("1")) >= 50;
     Atomics.wait(nobody, 0, 0, 100);
     return false;
   });
-  // It has ended and was reported once. Half of the clock's ticks are late by a small part of a tick; without
-  // ticks the value would be lower.
+  // The delay has ended and was reported once. Half of the clock's ticks are late by a small part of a tick;
+  // without ticks the value would be lower.
   await eventually("a thread that does nothing is hardly late", async () => {
     const late = await shown("0.5");
     return late > 0.01 && late < 5;

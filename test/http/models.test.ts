@@ -58,7 +58,7 @@ test("the catalog lists every model with its voices, the default first", async (
   assert.deepEqual(health.models, ["pieces", "svc-kk-ru-v2", "svc-kk-v1", "voices"]);
 });
 
-test("the response names the requested or default model that spoke", async () => {
+test("the response names the model that spoke, whether requested or default", async () => {
   for (const [path, field] of [
     ["/v1/tts", "text"],
     ["/v1/tts/stream", "text"],
@@ -115,7 +115,7 @@ test("an unknown model is rejected with a list of the installed ones", async () 
   assert.equal(conversations.uploads.length, uploads);
 });
 
-test("the requested or the default model transcribes a file", async () => {
+test("the requested model transcribes a file, or else the default model", async () => {
   for (const [path, fields, model] of [
     ["/v1/transcribe", {}, "svc-kk-ru-v2"],
     ["/v1/transcribe?model=pieces", {}, "pieces"],

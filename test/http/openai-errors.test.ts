@@ -168,7 +168,7 @@ for (const front of FRONTS) {
       });
     }
 
-    /** Failures before and after routing, on both kinds of path. */
+    /** Failures before and after routing, on both kinds of paths. */
     const failures: [string, string, RequestInit, number][] = [
       ["no JSON", "/v1/audio/speech", { method: "POST", headers: AUTHORIZED, body: "{" }, 400],
       ["no key", "/v1/audio/transcriptions", { method: "POST", body: "x" }, 401],
@@ -185,7 +185,7 @@ for (const front of FRONTS) {
       ["a query that is refused before anything else", "/v1/voices?model=%00", {}, 400],
     ];
     for (const [what, path, request, status] of failures) {
-      test(`${what}: OpenAI's clients read error, every other client exactly detail`, async () => {
+      test(`${what}: OpenAI's clients get error, every other client gets only detail`, async () => {
         const ask = async (more: Record<string, string>) => {
           const answer = await fetch(running.base + path, {
             ...request,
@@ -202,7 +202,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("on other paths OpenAI's clients also read exactly detail", async () => {
+    test("on other paths OpenAI's clients get only `detail` too", async () => {
       const headers = { "x-stainless-lang": "js" };
       for (const [method, path] of [
         ["POST", "/v1/tts"],

@@ -35,13 +35,13 @@ for (const front of FRONTS) {
         signal,
       });
     };
-    /** Waits for work that has its first segment. */
+    /** Waits until the work has its first segment. */
     const segmentKnown = async () => {
       await eventually("the work", () => running.conversations.uploads.length === 1);
       running.conversations.wishes?.onSegments?.([SEGMENT]);
     };
 
-    test("a failure before the first text has its status and costs nothing", async () => {
+    test("a failure before the first text sets the status and costs nothing", async () => {
       running.conversations.nextTranscription = new ServiceError("WORKER_LOST", "try again");
       const answer = await post();
       assert.equal(answer.status, 503);

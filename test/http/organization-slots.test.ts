@@ -14,7 +14,7 @@ import { FRONTS, type RunningTransport, startTransport } from "./running-transpo
 
 const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
 
-test("counts slots like a list of running work, however often they are released", () => {
+test("slots are counted like a list of running work, however often they are released", () => {
   const kinds: WorkKind[] = ["synthesis", "files", "live"];
   const limits = { synthesis: 3, files: 1, live: 2 };
   const step = fc.record({
@@ -76,7 +76,7 @@ for (const front of FRONTS) {
     const transcribe = () =>
       fetch(`${running.base}/v1/transcribe`, { method: "POST", headers: HEADERS, body: "x" });
 
-    test("rejects one request too many until another has ended", async () => {
+    test("a request above the limit is rejected until another has ended", async () => {
       const pause = deferred<void>();
       running.conversations.pause = pause.promise;
       const first = await Promise.all([speak("one.slow"), speak("one.slow")]);
@@ -113,7 +113,7 @@ for (const front of FRONTS) {
       });
     });
 
-    test("rejects one live session too many, before the upgrade or on its socket", async () => {
+    test("a live session above the limit is rejected, before the upgrade or on its socket", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/stream`;
       const socket = new WebSocket(url, { headers: HEADERS });
       await once(socket, "open");

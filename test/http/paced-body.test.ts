@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: bodies have a minimum pace.
+// Clients must send request bodies at a minimum pace.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const PACE = { leastBytesPerS: 1_000, graceMs: 600, stallMs: 5_000, longestMs: 6
 
 const PATIENT = { ...PACE, graceMs: 60_000, stallMs: 60_000 };
 
-/** A client that sends `bytes` with each chunk, and stalls after the last. */
+/** A client that sends chunks of these sizes, and stalls after the last one. */
 function client(chunks: readonly number[], pauseMs: number, ends: boolean) {
   let isReturned = false;
   async function* send(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -54,7 +54,7 @@ test("a fast body also has a deadline", async () => {
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(10_000), 20, true).body, short)), isTooSlow);
 });
 
-test("a slow reader does not count against the client; one that stops ends the source", async () => {
+test("a slow reader does not count against the client; a reader that stops ends the source", async () => {
   const { body, isReturned } = client([1, 1, 1, 1], 0, true);
   let count = 0;
   for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {
@@ -74,8 +74,8 @@ for (const front of FRONTS) {
       socket.setEncoding("utf8").on("data", (text: string) => {
         answer += text;
       });
-      // A client that continues writing may get a reset after its response, which `once` would report as a
-      // failure.
+      // A client that continues to write may get a reset after its response. `once` would report the reset as
+      // a failure.
       socket.on("error", () => {});
       const closed = new Promise((resolve) => socket.once("close", resolve));
       const head = ["POST /v1/tts HTTP/1.1", "Host: a.test", `Authorization: Bearer ${GOOD_KEY}`];

@@ -24,7 +24,7 @@ interface Operation {
   >;
 }
 
-test("the document has the version of the API and that of the service", () => {
+test("the document states the version of the API and of the service", () => {
   const { info } = openApiDocument() as { readonly info: Readonly<Record<string, string>> };
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
   assert.deepEqual([info["version"], info["x-service-version"]], ["1.0.0", version]);
@@ -42,10 +42,10 @@ test("only our own schemas exclude additional names", () => {
 
 const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operation>>;
 
-/** Method, path, access, statuses of errors, headers of answers, parameters. */
+/** The method, path, access, error statuses, response headers and parameters of an endpoint. */
 type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
 
-/** Decisions that apply to every request that costs credits. */
+/** The error statuses of every request that costs credits. */
 const BILLED_STATUSES = [409, 422];
 const BILLED_HEADERS = ["Idempotent-Replayed", "Original-Request"];
 const BILLED_PARAMETER = "Idempotency-Key";
@@ -93,7 +93,7 @@ const JOB_PARAMETERS = [
 ];
 const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
 
-/** The endpoint table of the interface specification, followed by the endpoints decided later. */
+/** The endpoints of the interface specification, followed by the endpoints that were added later. */
 const SPECIFIED: readonly Specified[] = [
   [
     "POST",
@@ -231,10 +231,10 @@ before(async () => {
 });
 after(() => running.stop());
 
-test("statuses decided outside the specification are listed where they can occur", () => {
+test("statuses that the specification lacks are listed where they can occur", () => {
   for (const { method, path, request, errors } of ENDPOINTS)
     assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
-  // Unknown names are rejected.
+  // These paths reject unknown names.
   for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
     assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
   const { components } = openApiDocument() as {
@@ -300,7 +300,7 @@ test("the reference is a valid OpenAPI 3.1 document", async () => {
   }
 });
 
-test("answers have the members, content types and headers of the reference", async () => {
+test("responses have the members, content types and headers that the reference states", async () => {
   const headers = { authorization: `Bearer ${GOOD_KEY}` };
   const form = () => {
     const fields = new FormData();
@@ -326,7 +326,7 @@ test("answers have the members, content types and headers of the reference", asy
   running.conversations.modelWaitMs = 1_500;
   for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
     if (status === 101) continue;
-    // For responses that report ignored parameters.
+    // This query makes responses report ignored parameters.
     const query = isDeepgramPath(path) ? "?tag=x" : "";
     const given = await fetch(running.base + path + query, { method, headers, ...requests[path] });
     assert.equal(given.status, status, path);
@@ -408,7 +408,7 @@ test("plots are served as pictures without scripts", async () => {
     assert.equal((await fetch(`${running.base}/docs/${path}`)).status, 404, path);
 });
 
-test("only the examples of the folder are served, as text", async () => {
+test("only the examples in the folder are served, as text", async () => {
   const text = await (await fetch(`${running.base}/docs/examples/live.mjs`)).text();
   assert.equal(text, await readFile(new URL("../../../docs/examples/live.mjs", import.meta.url), "utf8"));
   for (const path of ["examples/none.mjs", "examples/..%2F..%2Fpackage.json", "examples/", "../package.json"])
@@ -444,7 +444,7 @@ test("the live protocol is described as AsyncAPI", async () => {
   assert.deepEqual(await answer.json(), JSON.parse(JSON.stringify(asyncApiDocument())));
 });
 
-/** A component without additional members. */
+/** Makes the schema of a component reject additional names. */
 function strictly(name: ComponentName): z.ZodType {
   const schema = COMPONENTS[name];
   return schema instanceof z.ZodObject ? schema.strict() : schema;

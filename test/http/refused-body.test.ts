@@ -6,7 +6,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 const BLOCK = Buffer.from("1\r\nx\r\n".repeat(40_000));
-/** More than the system's buffers on the path hold. */
+/** More than all system buffers between client and service hold. */
 const MOST_BYTES = 16 << 20;
 
 for (const front of FRONTS) {
@@ -18,7 +18,7 @@ for (const front of FRONTS) {
       let isClosed = false;
       socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
       socket.on("error", () => {
-        // Reset while it is still sending; `close` follows.
+        // The socket is reset while it is still sending. The `close` event follows.
       });
       socket.once("close", () => (isClosed = true));
       socket.write(
@@ -29,7 +29,7 @@ for (const front of FRONTS) {
       while (!isClosed) {
         const isAnswered = text !== "";
         await written(socket);
-        // A closed socket rejects writes before it reports its end.
+        // A closed socket rejects writes before it reports that it has ended.
         await nextTurn();
         if (isAnswered && !isClosed) bytesBehindAnswer += BLOCK.length;
       }

@@ -42,8 +42,8 @@ for (const front of FRONTS) {
     };
 
     /**
-     * Speech after a pause follows once the client has the part before; if that were held back, only after
-     * ten seconds.
+     * The speech after a pause follows once the client has received the part before it. If that part were
+     * held back, the speech would follow only after ten seconds.
      */
     const pauseSynthesis = () => {
       const { promise, resolve } = deferred<boolean>();
@@ -123,7 +123,7 @@ for (const front of FRONTS) {
       assert.equal(await head.text(), "");
     });
 
-    test("a preflight reflects the requested headers", async () => {
+    test("a preflight response repeats the requested headers", async () => {
       const answer = await fetch(`${running.base}/v1/tts`, {
         method: "OPTIONS",
         headers: {
@@ -144,7 +144,7 @@ for (const front of FRONTS) {
       const got = await post("/v1/tts", { text: "a" });
       await got.arrayBuffer();
       const exposed = (got.headers.get("access-control-expose-headers") ?? "").toLowerCase().split(", ");
-      // Pages of any origin can read all headers of our own.
+      // Pages of any origin can read all of our own headers.
       const ours = [...got.headers.keys()].filter((name) => /^x-|^retry-after$/.test(name));
       assert.ok(ours.includes("x-svc-chars") && ours.includes("x-request-id"));
       assert.deepEqual(
@@ -232,7 +232,7 @@ for (const front of FRONTS) {
       assert.equal((await post("/v1/tts", { text: "😀".repeat(5000) })).status, 200);
     });
 
-    test("the stream has one frame per sentence, each sent when ready", async () => {
+    test("the stream has one frame per sentence, sent as soon as it is ready", async () => {
       const { goOn, wasInTime } = pauseSynthesis();
       const answer = await post("/v1/tts/stream", { text: "one.slow two.three" });
       assert.equal(answer.headers.get("content-type"), "application/octet-stream");
@@ -252,13 +252,13 @@ for (const front of FRONTS) {
       assert.ok(await wasInTime(), "the first frame does not wait for the second");
     });
 
-    test("pcm is sent within a sentence, while frames and WAV wait for all of it", async () => {
+    test("pcm is sent during a sentence, while frames and WAV wait for the whole sentence", async () => {
       const { goOn, wasInTime } = pauseSynthesis();
       const answer = await post("/v1/audio/speech", { input: "halves", response_format: "pcm" });
       let bytes = 0;
       for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
         bytes += chunk.length;
-        // 10 ms of 24 kHz.
+        // 480 bytes are 10 ms at 24 kHz.
         if (bytes === 480) goOn();
       }
       assert.equal(bytes, 960);
@@ -296,7 +296,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a failure before the first sentence gets a response, a later one breaks the connection", async () => {
+    test("a failure before the first sentence gets an error response, a later one breaks the connection", async () => {
       await detailOf(await post("/v1/tts/stream", { text: "fail" }), 503, "worker_lost");
       const answer = await post("/v1/tts/stream", { text: "one.slow.fail" });
       assert.equal(answer.status, 200);
@@ -317,7 +317,7 @@ for (const front of FRONTS) {
       assert.equal(running.conversations.stops[0], "client-left");
     });
 
-    test("OpenAI routes accept OpenAI's model names and answer with wav or pcm", async () => {
+    test("OpenAI routes accept OpenAI's model names and respond with wav or pcm", async () => {
       for (const model of ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "svc-kk-v1", undefined]) {
         const answer = await post("/v1/audio/speech", { input: "a.b", model, instructions: "x" });
         assert.equal(answer.status, 200);
@@ -389,7 +389,7 @@ for (const front of FRONTS) {
       assert.equal(running.conversations.uploads.length, uploads);
     });
 
-    test("timestamps add words and segments, in every spelling of true", async () => {
+    test("timestamps add words and segments, for every spelling of true", async () => {
       for (const value of ["true", "TRUE", "1"]) {
         const answer = await post(`/v1/transcribe?timestamps=${value}`, Buffer.from("x"));
         const body = (await answer.json()) as { words: unknown; segments: unknown };
@@ -437,7 +437,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("audio from a url is transcribed like an upload, also with an empty body", async () => {
+    test("audio from a url is transcribed like an upload, even with an empty body", async () => {
       const bytes = Buffer.alloc(300_000, 7);
       const server = await startCounting("127.0.0.1", (_request, response) => response.end(bytes));
       const url = `/v1/transcribe?url=${encodeURIComponent(`http://127.0.0.1:${server.port}/a.mp3`)}`;
@@ -474,7 +474,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("a client that leaves stops its transcription, with its file deleted", async () => {
+    test("when a client leaves, its transcription stops and its file is deleted", async () => {
       running.conversations.nextTranscription = "wait";
       const abort = new AbortController();
       const answer = fetch(`${running.base}/v1/transcribe`, {
@@ -499,7 +499,7 @@ for (const front of FRONTS) {
       return post("/v1/audio/transcriptions", form);
     };
 
-    test("OpenAI routes answer in every format, with billing in headers", async () => {
+    test("OpenAI routes respond in every format, with the charge in headers", async () => {
       for (const [format, contentType, pattern] of [
         ["", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
         ["json", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
@@ -584,7 +584,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("the log has a line with the id of every request, without keys or texts", async () => {
+    test("the log has a line with the ID of every request, but no keys or texts", async () => {
       running.logLines.length = 0;
       const answer = await post("/v1/tts", { text: "құпия" });
       await answer.arrayBuffer();
@@ -597,7 +597,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** The response may arrive shortly before the upload is deleted. */
+/** Waits until the uploads are deleted. The response may arrive shortly before that. */
 async function spoolIsEmpty(spoolDir: string): Promise<void> {
   await eventually("nothing is left", async () => (await readdir(spoolDir)).length === 0);
 }

@@ -13,16 +13,16 @@ import { clientSecrets, streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 import { fakeJobs } from "./fake-jobs.js";
 
-/** Fronts that can run here. */
+/** The fronts that can run on this machine. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
 
-/** Idempotency keys need the database; the tests of the whole service cover them. */
+/** Idempotency keys need the database, so the tests of the whole service cover them. */
 const NO_KEYS: TransportDeps["idempotency"] = {
   claim: () => Promise.reject(new Error("this transport has no idempotency keys")),
   isKnown: () => Promise.reject(new Error("this transport has no idempotency keys")),
 };
 
-/** A transport that listens on a free port, over fakes. */
+/** A transport over fakes that listens on a free port. */
 export interface RunningTransport {
   readonly transport: Transport;
   readonly conversations: FakeConversations;

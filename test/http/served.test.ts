@@ -8,7 +8,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 
 const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
-/** A path of each part, with its method. */
+/** One path of each part, with its method. */
 const OF_PART: Readonly<Record<ServedPart, readonly [string, string]>> = {
   synthesis: ["POST", "/v1/tts"],
   transcription: ["POST", "/v1/transcribe"],
@@ -25,7 +25,7 @@ for (const front of FRONTS) {
       });
       after(() => running.stop());
 
-      test("answers each path of other parts with a hint to another service", async () => {
+      test("the paths of other parts point to another service", async () => {
         for (const other of SERVED_PARTS) {
           const [method, path] = OF_PART[other];
           const answer = await fetch(running.base + path, { method, headers: HEADERS });
@@ -39,7 +39,7 @@ for (const front of FRONTS) {
         }
       });
 
-      test("opens live sockets only if it serves live transcription", async () => {
+      test("live sockets open only if the service serves live transcription", async () => {
         const socket = new WebSocket(`ws://127.0.0.1:${running.port}/v1/stream`, { headers: HEADERS });
         socket.on("error", () => {});
         if (part === "live") await once(socket, "open");
@@ -50,7 +50,7 @@ for (const front of FRONTS) {
         socket.terminate();
       });
 
-      test("lists only the models and paths of its own part", async () => {
+      test("only the models and paths of its own part are listed", async () => {
         const get = async (path: string) => (await fetch(running.base + path)).json();
         const models = (await get("/v1/models")) as { data: unknown[]; transcription: unknown[] };
         const health = (await get("/health")) as { models: unknown[] };
@@ -64,7 +64,7 @@ for (const front of FRONTS) {
         assert.ok(Object.keys(paths).length < new Set(ENDPOINTS.map(({ path }) => path)).size);
       });
 
-      test("issues stream tokens and reports balances for any part", async () => {
+      test("stream tokens and balances are available whatever the part", async () => {
         const asked = { method: "POST", headers: HEADERS };
         assert.equal((await fetch(`${running.base}/v1/stream/token`, asked)).status, 200);
         assert.equal((await fetch(`${running.base}/v1/balance`, { headers: HEADERS })).status, 200);

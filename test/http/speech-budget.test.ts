@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 4: the amount of speech in memory.
+// A budget limits the speech that waits in memory.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,7 +14,7 @@ function refused(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("counts speech by estimate, then by size, until it is released", () => {
+test("speech counts by its estimate, then by its size, until it is released", () => {
   const budget = new SpeechBudget(100);
   const share = budget.take("a", 40);
   assert.equal(budget.takenBytes, 40);
@@ -29,7 +29,7 @@ test("counts speech by estimate, then by size, until it is released", () => {
   assert.equal(budget.takenBytes, 0);
 });
 
-test("a lone response always fits; others share the budget, at most half per organization", () => {
+test("a lone response always fits; several share the budget, at most half for each organization", () => {
   const budget = new SpeechBudget(100);
   const first = budget.take("a", 500);
   assert.throws(() => budget.take("a", 1), refused("TOO_MANY_REQUESTS"));
@@ -78,7 +78,7 @@ const WAYS: Readonly<Record<string, (text: string) => object>> = {
 
 for (const front of FRONTS) {
   test(`unread speech fills the budget on ${front} until its client leaves, with further requests rejected`, async () => {
-    // A hundred seconds take 4.8 MB; the fake estimates 5.
+    // A hundred seconds take 4.8 MB; the fake estimates 5 MB.
     const speechBudget = new SpeechBudget(6_000_000);
     const running = await startTransport(front, { speechBudget });
     const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };
@@ -111,7 +111,7 @@ for (const front of FRONTS) {
       const failed = await ask("/v1/tts", { text: "long.fail" });
       assert.equal(failed.status, 503);
       await failed.arrayBuffer();
-      // The last byte may arrive a moment before the front reports that it was sent.
+      // The client may receive the last byte a moment before the front reports that it was sent.
       await eventually("nothing is held by what has failed", () => speechBudget.takenBytes === 0);
       const whole = await ask("/v1/tts", { text: "long" });
       assert.equal((await whole.arrayBuffer()).byteLength, 4_800_044);

@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: spooled files share the disk with the database.
+// Spooled files share the disk with the database, so a budget limits them.
 import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ async function* body(chunks: number): AsyncGenerator<Uint8Array, void, undefined
   for (let each = 0; each < chunks; each++) yield new Uint8Array(10_000);
 }
 
-test("uploads together stay within the budget; a rejected one leaves nothing behind", async (t) => {
+test("all uploads together stay within the budget; a rejected upload leaves nothing behind", async (t) => {
   const spoolDir = await newFolder(t);
   const room = new SpoolBudget(50_000, new DiskSpace(spoolDir, 0));
   const options = { spoolDir, room, extension: ".wav", maxBytes: 1_000_000 };
@@ -41,7 +41,7 @@ test("uploads together stay within the budget; a rejected one leaves nothing beh
   assert.deepEqual(await readdir(spoolDir), []);
 });
 
-test("the floor of free space applies regardless of the budget", async (t) => {
+test("the minimum of free space applies regardless of the budget", async (t) => {
   const spoolDir = await newFolder(t);
   const disk = new DiskSpace(spoolDir, Number.MAX_SAFE_INTEGER);
   assert.equal(await disk.hasRoomFor(0), false);

@@ -22,7 +22,7 @@ test("a token is valid once, for 60 seconds", async () => {
   assert.equal(await tokens.redeem("st-svc-1"), null);
 });
 
-test("a token is valid once over all services with the same secret", async () => {
+test("a token is valid once across all services with the same secret", async () => {
   const [clock, uses] = [new ManualClock(), usesInMemory()];
   const [here, there] = [streamTokens(clock, uses), streamTokens(clock, uses)];
   const token = here.issue(IDENTITY);
@@ -30,7 +30,7 @@ test("a token is valid once over all services with the same secret", async () =>
   assert.equal(await here.redeem(token), null);
 });
 
-test("setting back a shared clock does not extend a token", async () => {
+test("setting a shared clock back does not extend a token", async () => {
   const clock = new ManualClock();
   const tokens = streamTokens(clock);
   const token = tokens.issue(IDENTITY);
@@ -38,7 +38,7 @@ test("setting back a shared clock does not extend a token", async () => {
   assert.equal(await tokens.redeem(token), null);
 });
 
-test("rejects text with a changed letter or signed with another secret or purpose", () => {
+test("a token is rejected if a letter is changed, or if it was signed with another secret or for another purpose", () => {
   const texts = new SignedText("st-svc-", Buffer.alloc(32, 1));
   const others = new SignedText("st-svc-", Buffer.alloc(32, 2));
   const text = texts.sign(["a", 1]);

@@ -45,7 +45,7 @@ for (const front of FRONTS) {
         headers: { authorization: `Bearer ${GOOD_KEY}`, ...headers },
       });
 
-    test("progress arrives during the work, then the JSON response as the result", async () => {
+    test("progress arrives during the work, followed by the JSON response as the result", async () => {
       running.conversations.nextShares = [0, 0.25, 0.251, 1];
       const expected = await (await post({})).json();
       const answer = await post({ accept: "text/event-stream" });
@@ -97,7 +97,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** An exchange whose client accepts bytes when the test allows. */
+/** An exchange whose client accepts bytes only when the test allows it. */
 function slowExchange() {
   const written: string[] = [];
   let take = () => {};

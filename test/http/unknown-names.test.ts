@@ -10,7 +10,7 @@ const TEXT = { text: "Сәлем" };
 const INPUT = { input: "Сәлем" };
 const AUDIO = Buffer.alloc(200_000, 1);
 
-/** A client's request, and the rule in its error. */
+/** A client's request, and the rule that its error states. */
 const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   ["/v1/tts", { ...TEXT, Speed: 2 }, /^unknown field "Speed": did you mean "speed"\?$/],
   ["/v1/tts/stream", { ...TEXT, voices: "aigul" }, /did you mean "voice"\?$/],
@@ -41,7 +41,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
 ];
 
 for (const front of FRONTS) {
-  describe(`names that are not known, on ${front}`, { concurrency: 1 }, () => {
+  describe(`unknown names, on ${front}`, { concurrency: 1 }, () => {
     let running: RunningTransport;
 
     before(async () => {
@@ -128,7 +128,7 @@ for (const front of FRONTS) {
       assert.deepEqual(running.conversations.uploads, []);
     });
 
-    test("OpenAI routes ignore OpenAI's other fields and names unlike ours", async () => {
+    test("OpenAI routes ignore OpenAI's other fields and names that do not resemble ours", async () => {
       const asked = { instructions: "x", stream_format: "audio", user: "u", lang_code: "a", volume: 2 };
       const spoken = await post("/v1/audio/speech", { ...INPUT, ...asked });
       assert.equal(spoken.status, 200);

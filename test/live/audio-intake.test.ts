@@ -14,7 +14,7 @@ const bytes = (...parts: (string | readonly number[])[]) =>
     parts.map((part) => (typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part))),
   );
 const singly = (whole: Uint8Array) => [...whole].map((byte) => Uint8Array.of(byte));
-/** An MPEG-1 layer 3 frame of 64 kbit/s at 44.1 kHz. */
+/** A frame of MPEG-1 layer 3 with 64 kbit/s at 44.1 kHz. */
 const FRAME = bytes([0xff, 0xfb, 0x50, 0xc4], new Array(204).fill(0));
 
 const FILES = [
@@ -26,7 +26,7 @@ const FILES = [
   ["MP3", bytes([...FRAME], [...FRAME])],
 ] as const;
 
-/** Starts like a file, but is not one. */
+/** Samples that begin like a file but are not one. */
 const SAMPLES = [
   bytes([0x1a, 0x45, 0xdf, 0xa4, 0, 0]),
   bytes("OggS", [9, 2]),
@@ -59,7 +59,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     const open = (path: string, key = GOOD_KEY) =>
       new WebSocket(`ws://127.0.0.1:${running.port}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    /** Sends messages and returns the number of sample bytes that reached the session. */
+    /** Sends messages and returns the number of sample bytes that have reached the session. */
     const heard = async (path: string, messages: readonly Uint8Array[]): Promise<number> => {
       const socket = open(path);
       await once(socket, "open");
@@ -78,7 +78,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const closed = once(socket, "close");
       await once(socket, "open");
       for (const message of [...messages, Buffer.alloc(3_200)]) socket.send(message);
-      // The bytes mistaken for samples end here.
+      // This message ends the bytes that were mistaken for samples.
       socket.send(`{"type":"${path.startsWith("/v1/listen") ? "CloseStream" : "close"}"}`);
       const [code] = await closed;
       assert.deepEqual([code, told.length], [4400, 1]);
@@ -88,9 +88,9 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
 
     for (const [name, file] of FILES) {
       for (const path of ["/v1/stream", "/v1/listen?sample_rate=48000"]) {
-        test(`${path} rejects ${name} by its name (${file.toString("hex", 0, 4)})`, async () => {
+        test(`${path} rejects ${name} and names the format (${file.toString("hex", 0, 4)})`, async () => {
           const pattern = new RegExp(
-            `^unsupported_format: live audio must be .* received a file of ${name} .*AudioWorklet`,
+            `^unsupported_format: live audio must be .* received ${name} .*AudioWorklet`,
           );
           assert.match(await refused(path, [file]), pattern);
           // Frames without a signature must be consecutive.
@@ -106,7 +106,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const [, webm] = FILES[0];
       assert.equal(await heard("/v1/listen?encoding=linear16", [webm.subarray(0, 8)]), 8);
       assert.equal(await heard("/v1/stream", [Buffer.alloc(2), webm]), 2 + webm.length);
-      // Held back until the format is certain, then passed on completely.
+      // The bytes are held back until the format is certain, then passed on completely.
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3)]), 3);
       assert.equal(await heard("/v1/stream", singly(Buffer.alloc(40))), 40);
       assert.equal(await heard("/v1/stream", [webm.subarray(0, 3), Buffer.alloc(40)]), 43);
@@ -124,12 +124,12 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
         await heard("/v1/stream", [wav.subarray(0, 12), ...singly(wav.subarray(12, 60)), wav.subarray(60)]),
         3_200,
       );
-      // Resampled, so that the resampler retains some samples.
+      // The audio is resampled, so the resampler retains some samples.
       const doubled = await heard("/v1/listen?sample_rate=48000", [writeWav(new Int16Array(1_600), 8_000)]);
       assert.ok(doubled > 5_000 && doubled <= 6_400, String(doubled));
     });
 
-    test("rejects a WAV with other samples or an endless header", async () => {
+    test("a WAV with an unsupported sample format or an endless header is rejected", async () => {
       const stereo = Buffer.from(writeWav(new Int16Array(10), 16_000));
       stereo.writeUInt16LE(2, 22);
       stereo.writeUInt16LE(4, 32);
@@ -141,7 +141,7 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       assert.match(await refused("/v1/stream", [endless]), /header of a live WAV must be at most 4096 bytes/);
     });
 
-    test("a rejected handshake also reports the reason in dg-error, in visible ASCII", async () => {
+    test("a rejected handshake also reports the reason in the dg-error header, in visible ASCII", async () => {
       for (const [path, key, status, reason] of [
         ["/v1/listen?diarize=true", GOOD_KEY, 400, /^diarize is not supported$/],
         ["/v1/listen", `sk-svc-${"ab".repeat(24)}`, 401, /^missing or invalid API key$/],

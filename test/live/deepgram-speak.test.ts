@@ -15,7 +15,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 interface Listener {
   readonly socket: WebSocket;
-  /** Messages, and the byte counts of consecutive audio. */
+  /** The received messages, and the number of bytes of consecutive audio. */
   readonly received: (Message | Buffer)[];
   readonly closed: Promise<[number, Buffer]>;
   send(message: Message): void;
@@ -68,7 +68,7 @@ for (const front of FRONTS) {
       return [answer, JSON.parse(Buffer.concat(body).toString()) as Message];
     }
 
-    test("a text in pieces is answered with metadata first, then audio and Flushed", async () => {
+    test("a text in pieces gets metadata first, then audio and Flushed", async () => {
       const listener = await opened("model=aigul");
       for (const text of ["Сә", "лем. Жа", "қсы."]) listener.send({ type: "Speak", text });
       listener.send({ type: "Flush" });
@@ -108,7 +108,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a clear stops the audio, and a new answer follows in order", async () => {
+    test("a clear stops the audio, and the next text follows in order", async () => {
       const listener = await opened();
       listener.send({ type: "Speak", text: "Бұл жерде ждет. Ал бұл естілмейді. " });
       await eventually("sound", has(listener, "sound"));
@@ -230,7 +230,7 @@ for (const front of FRONTS) {
       const listener = await opened("sample_rate=48000");
       const { begun } = running.conversations.synthesizer;
       const ended = () => begun.filter((piece) => piece.endsWith("соңы.")).length;
-      // Half a megabyte of audio each, more than a connection's buffers hold.
+      // The sentence gives half a megabyte of audio, more than a connection's buffers hold.
       const sentence = `${"сөз ".repeat(130)}соңы. `;
       const sentences = 24;
       listener.socket.pause();

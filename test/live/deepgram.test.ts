@@ -58,7 +58,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("rejects a wrong key or option before the upgrade, or in Deepgram's format after it", async () => {
+    test("a wrong key or option is rejected before the upgrade, or in Deepgram's format after it", async () => {
       const url = `ws://127.0.0.1:${running.port}/v1/listen`;
       const refused = new WebSocket(`${url}?diarize=true`, { headers: tokenHeader(GOOD_KEY) });
       const [, answer] = await once(refused, "unexpected-response");
@@ -72,7 +72,7 @@ for (const front of FRONTS) {
       assert.equal((await once(told, "close"))[0], 4401);
     });
 
-    test("partials and finals become results with words, the end metadata", async () => {
+    test("partials and finals become results with words, and the end becomes metadata", async () => {
       const { socket, session } = await opened("interim_results=true&vad_events=true&endpointing=300");
       assert.deepEqual(session.options, {
         model: "svc-kk-ru-v2",
@@ -188,7 +188,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("sends the end of an utterance once its silence is long enough", async () => {
+    test("the end of an utterance is sent once the silence is long enough", async () => {
       const { socket, session } = await opened("utterance_end_ms=1000");
       const messages = collected(socket);
       session.sink.send(ready());

@@ -45,8 +45,8 @@ for (const front of FRONTS) {
           last = String(data);
         });
         const closed = once(socket, "close") as Promise<[number, Buffer]>;
-        // Until the error arrives: a slow machine reads few of them in the time in which a client may send
-        // this many.
+        // The loop runs until the error arrives, because a slow machine reads few of the messages in the time
+        // in which a client may send this many.
         while (socket.readyState === WebSocket.OPEN) {
           for (let nth = 0; nth < 800; nth++) socket.send('{"type":"keepalive"}');
           await nextTurn();

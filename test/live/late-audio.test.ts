@@ -13,7 +13,7 @@ import { createStreamUpgrade } from "../../src/live/upgrade.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
 import { streamTokens } from "../support/stream-tokens.js";
 
-/** An open live socket whose client is ahead of real time; its session receives audio through `audio`. */
+/** Opens a live socket whose client is ahead of real time. Its session receives audio through `audio`. */
 async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {}) {
   const conversations = new FakeConversations();
   let sink: LiveSink | undefined;
@@ -57,8 +57,8 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   assert.ok(decision.type === "accept");
   const events = decision.open(socket);
   assert.ok(sink !== undefined);
-  // The first bytes are held back, because they may be a file's. Then even on a slow machine some messages
-  // arrive fast enough to be joined.
+  // The first bytes are held back, because they may be those of a file. After that some messages arrive fast
+  // enough to be joined, even on a slow machine.
   for (let before = -1; handedOn === 0 || handedOn > before; ) {
     before = handedOn;
     events.binary(new Uint8Array(2));
@@ -66,7 +66,7 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   return { events, sink, closes, logLines };
 }
 
-test("drops audio that arrived while its session was ending, on both protocols", async () => {
+test("audio that arrives while its session is ending is dropped, on both protocols", async () => {
   for (const path of ["/v1/stream", "/v1/listen"]) {
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });

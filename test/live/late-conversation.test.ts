@@ -77,7 +77,7 @@ test("without audio it ends like a session: closed, going away, without its key,
   }
 });
 
-test("a client that sends nothing for a minute is closed as idle, one with messages is not", (t) => {
+test("a client that sends nothing for a minute is closed as idle, but not a client that sends messages", (t) => {
   const timers = ManualTimers.install(t);
   const sink = new RecordingSink();
   const late = new LateConversation(sink, () => assert.fail("no session is needed"));

@@ -20,7 +20,7 @@ interface Session {
 const TRANSCRIPTION = "conversation.item.input_audio_transcription";
 const COMMIT = '{"type":"input_audio_buffer.commit"}';
 const CLEAR = '{"type":"input_audio_buffer.clear"}';
-/** 100 ms. */
+/** 100 ms of audio. */
 const PIECE = new Uint8Array(4_800);
 const MANUAL = update({ audio: { input: { turn_detection: null } } });
 
@@ -51,7 +51,7 @@ for (const front of FRONTS) {
         await eventually("a session", () => sessions.length === 1);
         return sessions[0]!;
       };
-      /** Every earlier message has been handled when this unknown one is answered. */
+      /** Settles when this unknown message gets its error: by then every earlier message has been handled. */
       const handled = async () => {
         socket.send('{"type":"probe","event_id":"probe"}');
         const isAnswer = ({ error }: ReceivedEvent) => error?.event_id === "probe";
@@ -112,7 +112,7 @@ for (const front of FRONTS) {
       ["general", {}],
       ["beta", { "openai-beta": "realtime=v1" }],
     ] as const) {
-      test(`the ${form} form is the recorded one, member by member`, async () => {
+      test(`the ${form} form equals the recorded one, member by member`, async () => {
         const { socket, events, started, handled } = await opened("intent=transcription", headers);
         const type = form === "beta" ? "transcription_session.update" : "session.update";
         const session =
@@ -139,7 +139,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test("deltas never contradict each other: a transcript that differs is sent in full", async () => {
+    test("deltas never contradict each other; a transcript that differs is sent in full", async () => {
       const { socket, events, started } = await opened();
       socket.send(append(PIECE));
       const { sink } = await started();
@@ -238,7 +238,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("the beta's forms are accepted, and answered in its form", async () => {
+    test("the beta's forms are accepted, and responses have its form", async () => {
       const { socket, events } = await opened("intent=transcription", { "openai-beta": "realtime=v1" });
       const { session } = await events.seen("transcription_session.created");
       assert.equal(session.input_audio_format, "pcm16");
@@ -275,7 +275,7 @@ for (const front of FRONTS) {
       assert.equal(await detectionOf({ audio: { input: both } }), "server_vad");
     });
 
-    test("invalid events get an error with their id, and change nothing", async () => {
+    test("invalid events get an error with their ID, and change nothing", async () => {
       const { socket, events } = await opened();
       const wrong: readonly (readonly [object, param: string, RegExp])[] = [
         [{ type: "session.update" }, "session", /session is invalid/],
@@ -323,7 +323,7 @@ for (const front of FRONTS) {
       socket.send(append(PIECE));
       socket.send(update({ audio: { input: { turn_detection: { silence_duration_ms: 900 } } } }));
       const { error } = await events.seen("error");
-      assert.match(error.message, /cannot change after the first audio: open another socket/);
+      assert.match(error.message, /cannot change after the first audio; open another socket/);
       socket.send(update({ audio: { input: { format: { type: "audio/pcmu" } } } }));
       await handled();
       const { audio } = events.of("session.updated").at(-1)!["session"];
@@ -422,11 +422,11 @@ for (const front of FRONTS) {
       assert.equal(sessions.length, 0);
     });
 
-    test("audio faster than real time is no flood, even in long messages; commands are limited", async () => {
+    test("audio faster than real time does not count as a flood, even in long messages; commands are limited", async () => {
       const { socket, events, closed, handled } = await opened();
       for (let nth = 0; nth < 500; nth++) socket.send(append(PIECE));
       socket.send(append(new Uint8Array(470_400)));
-      // JSON encoders of some languages escape slashes, which are frequent in this audio.
+      // JSON encoders of some languages escape slashes, which occur often in this audio.
       const escaped = append(new Uint8Array(9_600).fill(255)).replaceAll("/", "\\/");
       assert.ok(escaped.length > 20_000);
       socket.send(escaped);
@@ -481,7 +481,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** Events as lines of JSON, with ids by order of appearance. */
+/** Returns the events as lines of JSON, with IDs replaced by their order of appearance. */
 function withoutIds(events: readonly ReceivedEvent[]): string {
   const ids = new Map<string, string>();
   const named = (id: string) => {

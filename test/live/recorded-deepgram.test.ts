@@ -12,16 +12,16 @@ const WORDS = [
   { word: "сәлем", start: 0.4, end: 0.8, confidence: 0.9 },
   { word: "әлем", start: 0.9, end: 1.3, confidence: 0.8 },
 ];
-/** Two seconds of telephone silence. */
+/** Two seconds of silence from a telephone. */
 const AUDIO = Buffer.alloc(16_000, 0xff);
 
 for (const front of FRONTS) {
-  describe(`Deepgram's messages on ${front} are the recorded ones, member by member`, {
+  describe(`Deepgram's messages on ${front} equal the recorded ones, member by member`, {
     concurrency: 1,
   }, () => {
     let running: RunningTransport;
     let sink: LiveSink | null = null;
-    /** Calls of the session so far. */
+    /** The calls that the session has received so far. */
     let heard: string[] = [];
 
     before(async () => {
@@ -114,7 +114,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** Replaces what differs between runs: ids, the time, and the hash of the audio. */
+/** Replaces what differs between runs: IDs, the time, and the hash of the audio. */
 function withoutIds(lines: readonly string[]): string {
   return lines
     .map((line) => `${line}\n`)
@@ -123,7 +123,7 @@ function withoutIds(lines: readonly string[]): string {
     .replace(/"created":"[^"]+"/g, '"created":"2026-01-01T00:00:00.000Z"');
 }
 
-/** Consecutive audio as one line: its chunks depend on timing. */
+/** Joins consecutive audio to one line, because its chunks depend on timing. */
 function joinedAudio(lines: readonly string[]): readonly string[] {
   const joined: string[] = [];
   let bytes = 0;

@@ -200,7 +200,7 @@ for (const front of FRONTS) {
       assert.equal(closed[0], 4400);
     });
 
-    test("a session that does not start gets an error and is closed", async () => {
+    test("the client of a session that does not start gets an error and is disconnected", async () => {
       const { live } = running.conversations;
       running.conversations.live = () => {
         throw new ServiceError("ENGINE_BUSY", "no capacity");
@@ -212,7 +212,7 @@ for (const front of FRONTS) {
       assert.equal(closed[0], 1013);
     });
 
-    test("a session is notified once that its client vanished", async () => {
+    test("a session is notified once when its client vanishes", async () => {
       const { live } = running.conversations;
       let calls = 0;
       const gone = new Promise<void>((resolve) => {
@@ -231,7 +231,7 @@ for (const front of FRONTS) {
       assert.equal(calls, 1);
     });
 
-    test("a client that does not read is disconnected at a limit without affecting others", async () => {
+    test("a client that does not read is disconnected at a limit, without effect on others", async () => {
       const { live } = running.conversations;
       const beside = await opened(new WebSocket(url, bearer(GOOD_KEY)));
       let sink: LiveSink | null = null;

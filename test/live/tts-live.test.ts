@@ -17,7 +17,7 @@ interface Sound extends Audio {
 }
 type Received = Exclude<TtsLiveServerMessage, Audio> | Sound;
 
-/** 250 ms between sentences at 24 kHz. */
+/** 250 ms of silence between sentences, at 24 kHz. */
 const PAUSE_SAMPLES = 6_000;
 
 class Listener {
@@ -41,7 +41,7 @@ class Listener {
     this.socket.send(JSON.stringify(message));
   }
 
-  /** Types in order; audio with its turn and sentence, once a sentence. */
+  /** The types of the messages in order. Audio is listed with its turn and sentence, once per sentence. */
   get types(): string[] {
     const types = this.received.map((one) =>
       one.type === "audio"
@@ -95,7 +95,7 @@ for (const front of FRONTS) {
       return listener;
     }
 
-    test("a text in pieces is spoken by sentences, with descriptions, and charged in done", async () => {
+    test("a text in pieces is spoken sentence by sentence, each described, and `done` states the charge", async () => {
       const listener = await opened("voice=aigul");
       for (const text of ["Сә", "лем. Жа", "қсы."]) listener.send({ type: "text", text });
       listener.send({ type: "close" });
@@ -147,7 +147,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a cancel drops the turn and those after it, and the next turn's number tells its audio apart", async () => {
+    test("a cancel drops the turn and those after it, and the audio of the next turn is recognizable by its number", async () => {
       const listener = await opened();
       listener.send({ type: "text", text: "Бұл жерде ждет. " });
       listener.send({ type: "flush" });
@@ -244,7 +244,7 @@ for (const front of FRONTS) {
       }
     });
 
-    test("a stopping service announces it, and finishes what was flushed", async () => {
+    test("a stopping service announces the stop, and finishes what was flushed", async () => {
       const stopping = await startTransport(front);
       const listener = new Listener(`ws://127.0.0.1:${stopping.port}/v1/tts/live`, [], {
         authorization: `Bearer ${GOOD_KEY}`,

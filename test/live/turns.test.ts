@@ -84,7 +84,7 @@ test("a turn that only time or the client ends joins its utterances", () => {
   assert.deepEqual(turns.finish(13.5), []);
 });
 
-/** Reports of a session, in any order. */
+/** The reports of a session, in any order. */
 const anyReports = fc.array(
   fc.record({
     kind: fc.constantFrom("partial", "final", "heard", "force"),

@@ -1,4 +1,4 @@
-// Mail to a real SMTP server: what arrives, what is repeated, and what a name cannot do.
+// Sends mail to a real SMTP server: what arrives, what is repeated, and what a name cannot do.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { MAIL_LANGUAGES, type Mail } from "../../core/ports/mailer.js";
@@ -36,7 +36,7 @@ const RESET = {
   ...{ url: `${PUBLIC_URL}/console/reset#x`, expiresAt: new Date("2026-11-28T14:05:00Z") },
 } as const satisfies Mail;
 
-/** The only link of the latest message, as a path. */
+/** Returns the only link in the latest message, as a path. */
 async function linkOf(type: string): Promise<string> {
   await eventually(`a message about ${type} arrives`, () => inbox.mails.length > 0);
   const [link = "", ...more] = inbox.mails.at(-1)!.text.match(/https:\S+/g) ?? [];
@@ -60,7 +60,7 @@ test("an owner invites by mail, and the link in it joins the organization", asyn
   await newcomer.signUp("new@dauys.test", { invitation: link.split("#")[1] });
   const { json } = await newcomer.ask("GET", "/session");
   assert.equal(json.organizations[0].id, organization);
-  // Without an address there is a link, as before.
+  // Without a mail address there is a link, as before.
   const { json: made } = await owner.ask("POST", path, { role: "member" });
   assert.match(made.path, /^\/console\/join#/);
   assert.equal(inbox.mails.length, 1);
@@ -72,7 +72,7 @@ test("a lost password is replaced by the link in a mail", async () => {
   const ask = (email: string) => running.visitor().ask("POST", "/password-resets", { email, language: "ru" });
   const known = await ask("forgetful@dauys.test");
   const link = await linkOf("password");
-  // The answer is the same for an address without an account, which gets no mail.
+  // The response is the same for an address without an account, but no mail is sent there.
   const unknown = await ask("nobody@dauys.test");
   assert.deepEqual([known.status, known.text], [202, "{}"]);
   assert.deepEqual([unknown.status, unknown.text], [202, "{}"]);
@@ -84,7 +84,7 @@ test("a lost password is replaced by the link in a mail", async () => {
     inbox.mails.map(({ recipients }) => recipients),
     [["forgetful@dauys.test"]],
   );
-  // No one can flood a mailbox.
+  // A limit keeps anyone from flooding a mailbox.
   const statuses = await Promise.all(Array.from({ length: 4 }, () => ask("nobody@dauys.test")));
   assert.ok(statuses.some(({ status }) => status === 429));
 });
@@ -115,7 +115,7 @@ test("names cannot add headers or recipients", async () => {
   assert.equal(inbox.mails.length, 8);
 });
 
-test("a temporary failure is repeated, a rejection is not", async () => {
+test("a mail that failed temporarily is repeated, a rejected one is not", async () => {
   const earlier = inbox.attempts();
   inbox.reject(451, 421);
   assert.equal(await mailer.send(RESET), true);
@@ -129,7 +129,7 @@ test("a temporary failure is repeated, a rejection is not", async () => {
 });
 
 test("an unreachable mail server delays no request", async () => {
-  // Nothing listens there, and the pause before the next try never ends by itself.
+  // Nothing listens at this address, and the pause before the next try never ends by itself.
   const away = { url: "smtp://127.0.0.1:1", from: FROM, log: SILENT, pausesMs: [2 ** 30] };
   const unreachable = new SmtpMailer(away);
   const console = await startConsole([], unreachable);
@@ -138,7 +138,7 @@ test("an unreachable mail server delays no request", async () => {
   const body = { role: "member", email: "new@dauys.test" };
   assert.equal((await owner.ask("POST", `/organizations/${organization}/invitations`, body)).status, 201);
   await console.stop();
-  // Closing gives up what is waiting.
+  // Closing drops the messages that still wait.
   await unreachable.close();
 });
 
@@ -167,7 +167,7 @@ test("owners are warned once when the balance falls below the limit, and again a
   assert.deepEqual([...(await store.lowBalances.claim(26_000))], []);
   await store.transfers.topUp(organization, 10_000, "payment");
   assert.deepEqual([...(await store.lowBalances.claim(26_000))], []);
-  // Two services look at the same time; one of them warns.
+  // Two services check at the same time, and one of them sends the warning.
   const both = await Promise.all([store.lowBalances.claim(40_000), store.lowBalances.claim(40_000)]);
   const ours = both.flat().filter(({ organizationId }) => organizationId === organization);
   assert.deepEqual(

@@ -3,7 +3,7 @@ import { SMTPServer } from "smtp-server";
 
 interface ReceivedMail {
   readonly recipients: readonly string[];
-  /** Headers by lower-case name, unfolded and decoded, each with all its values. */
+  /** The headers by lower-case name, unfolded and decoded, each with all its values. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export interface SmtpInbox {
   close(): Promise<void>;
 }
 
-/** Starts a mail server on this machine that keeps what it receives. */
+/** Starts a mail server on this machine that stores the messages it receives. */
 export async function startInbox(): Promise<SmtpInbox> {
   const mails: ReceivedMail[] = [];
   const codes: number[] = [];

@@ -11,7 +11,7 @@ const PACKAGES = CATALOGUE.filter(({ task }) => task !== "part").flatMap((entry)
   variantsOf(entry).map((variant) => ({ entry, variant, id: packageIdOf(entry, variant) })),
 );
 
-test("packages of the catalogue have distinct ids", () => {
+test("packages of the catalogue have distinct IDs", () => {
   const ids = PACKAGES.map(({ id }) => id);
   assert.deepEqual(ids, [...new Set(ids)]);
   for (const id of ["gigaam-multilingual", "gigaam-multilingual-int8", "nvidia-kk-ru", "piper-kk-issai"]) {
@@ -45,7 +45,7 @@ for (const { entry, variant, id } of PACKAGES) {
   });
 }
 
-test("rejects an invalid catalogue with its path and field", async () => {
+test("an invalid catalogue is rejected with its path and field", async () => {
   const path = join(await temporaryFolder(), "catalogue.json");
   const licence = { name: "MIT", url: "https://example.org", isRestricted: false };
   const source = { repository: "a/b", revision: null };
@@ -59,12 +59,12 @@ test("rejects an invalid catalogue with its path and field", async () => {
     variants: { fp32: { files: { model: file(from) } } },
   });
   for (const [value, rule] of [
-    [[part("../x")], /0\.variants\.fp32\.files\.model\.from must be a path that stays inside/],
-    [[part("/x")], /must be a path that stays inside/],
+    [[part("../x")], /0\.variants\.fp32\.files\.model\.from must be a path inside its folder/],
+    [[part("/x")], /must be a path inside its folder/],
     [[part("x"), part("x")], /0\.name part is taken/],
     [[{ ...part("x"), needs: { vad: "gone" } }], /0\.needs\.vad must name a part, found gone/],
     [[{ ...part("x"), vads: { silero: "gone" } }], /0\.vads\.silero must name a part, found gone/],
-    [[{ ...part("x"), source: { baseUrl: "ftp://x/" } }], /0\.source\.baseUrl must be an http address/],
+    [[{ ...part("x"), source: { baseUrl: "ftp://x/" } }], /0\.source\.baseUrl must be an HTTP URL/],
     [[{ ...part("x"), surprise: 1 }], /surprise/],
   ] as const) {
     await writeFile(path, JSON.stringify(value));

@@ -17,7 +17,7 @@ test("without MODELS_DIR the data folder's packages precede the shipped ones", (
   assert.match(read[1]!, /\/models$/);
 });
 
-test("the earlier folder's package wins among equal ids; hidden folders are ignored", async () => {
+test("of packages with the same ID, the one in the earlier folder wins; hidden folders are ignored", async () => {
   const folders = await Promise.all([temporaryFolder(), temporaryFolder()]);
   for (const folder of folders)
     await cp(`${ADAPTERS}/tiny-matcha`, join(folder, "tiny-matcha"), { recursive: true });
@@ -31,7 +31,7 @@ test("the earlier folder's package wins among equal ids; hidden folders are igno
   );
 });
 
-test("the default is the chosen package, else the shipped one, else the first by id", async () => {
+test("the default is the chosen package, else the shipped one, else the first by ID", async () => {
   const folder = await temporaryFolder();
   for (const name of ["tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-zipformer2-ctc"]) {
     await cp(`${ADAPTERS}/${name}`, join(folder, name), { recursive: true });
@@ -47,7 +47,7 @@ test("the default is the chosen package, else the shipped one, else the first by
   assert.equal(chooseDefault([], "synthesis", { defaults: {}, folder }), null);
 });
 
-test("rejects a default that is not installed or for another task, with file and id", async () => {
+test("a default that is not installed or is for another task is rejected with the file and the ID", async () => {
   const folder = await temporaryFolder();
   await cp(`${ADAPTERS}/tiny-matcha`, join(folder, "tiny-matcha"), { recursive: true });
   const packages = await findInstalled({ read: [folder], install: folder });
@@ -60,7 +60,7 @@ test("rejects a default that is not installed or for another task, with file and
   });
 });
 
-test("writes defaults atomically; rejects a damaged file with its path and rule", async () => {
+test("defaults are written atomically; a damaged file is rejected with its path and rule", async () => {
   const folder = join(await temporaryFolder(), "models");
   assert.deepEqual(await readDefaults(folder), {});
   await mkdir(folder);

@@ -16,7 +16,7 @@ import { changeManifest, copyOfPackage, type Json, temporaryFolder } from "../su
 import * as fc from "../support/properties.js";
 
 const FOLDER = "test/fixtures/adapters/";
-/** Recognisers whose tiny graphs have matrix products. */
+/** The recognisers whose tiny graphs have matrix products. */
 const WITH_PRODUCTS = ["tiny-nemo-streaming-ctc", "tiny-zipformer2-ctc"];
 
 async function decode(folder: string): Promise<LogProbs & { readonly width: number }> {
@@ -73,11 +73,11 @@ for (const id of WITH_PRODUCTS) {
     assert.equal(int8.frames, fp32.frames);
     const rows = Array.from({ length: fp32.frames }, (_, row) => row);
     const same = rows.filter((row) => bestOf(fp32, row) === bestOf(int8, row)).length;
-    // Random weights leave some rows nearly undecided; a trained head is more certain.
+    // Random weights leave some rows nearly undecided. A trained head is more certain.
     assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
     const away = fp32.logProbs.map((logProb, i) => Math.abs(logProb - int8.logProbs[i]!));
     const mean = away.reduce((sum, value) => sum + value, 0) / away.length;
-    // Values from 0 to about 15, with 7 bits for weights and 8 for the other side.
+    // The values range from 0 to about 15, with 7 bits for weights and 8 for the other side.
     assert.ok(mean > 0 && mean < 0.15, `log-probs are ${mean} away`);
   });
 }
@@ -96,7 +96,7 @@ test("only matrix products become integer products", async () => {
   assert.ok(bytesAfter < bytesBefore);
 });
 
-test("the variant has its own hashes, id and note", async () => {
+test("the variant has its own hashes, ID and note", async () => {
   const out = join(await temporaryFolder(), "out");
   await quantizePackage(`${FOLDER}tiny-nemo-streaming-ctc`, out);
   const manifest = JSON.parse(await readFile(join(out, "manifest.json"), "utf8"));
@@ -128,9 +128,9 @@ test("weights in side files move into the graph", async () => {
   assert.deepEqual((await decode(outside)).logProbs, (await decode(inside)).logProbs);
 });
 
-test("rejects a package without such products and leaves nothing behind", async () => {
+test("a package without such products is rejected, and nothing is left behind", async () => {
   const parent = await temporaryFolder();
-  const wanted = broken(/tiny-gigaam-ctc has no matrix products of fp32 by constants/);
+  const wanted = broken(/tiny-gigaam-ctc has no fp32 matrix products with constant weights/);
   await assert.rejects(quantizePackage(`${FOLDER}tiny-gigaam-ctc`, join(parent, "out")), wanted);
   assert.deepEqual(await readdir(parent), []);
 });
@@ -145,7 +145,7 @@ test("files that do not match the manifest are rejected", async () => {
     quantizePackage(folder, out),
     broken(/Cannot quantize: .*not an ONNX file|operator set/),
   );
-  await assert.rejects(quantizePackage(folder, folder), broken(/is there already/));
+  await assert.rejects(quantizePackage(folder, folder), broken(/already exists/));
   await assert.rejects(quantizePackage(await temporaryFolder(), out), broken(/has no manifest\.json/));
   await assert.rejects(stat(out));
 });

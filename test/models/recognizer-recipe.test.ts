@@ -4,14 +4,14 @@ import { test } from "node:test";
 
 const PYTHON = "/usr/bin/python3";
 const RECIPE = "models/recipes/recognizer";
-/** Checks for them without loading: torch alone takes two seconds. */
+/** Checks for the modules without loading them, because loading torch alone takes two seconds. */
 const LOOK = `
 import sys
 from importlib.util import find_spec
 sys.exit(" ".join(name for name in ("torch", "onnx", "scipy", "soundfile") if find_spec(name) is None) or None)
 `;
 
-/** Reason why the recipe cannot run here, or false. */
+/** Returns the reason why the recipe cannot run on this machine, or false. */
 function missingParts(): string | false {
   const { status, stderr } = spawnSync(PYTHON, ["-c", LOOK], { encoding: "utf8" });
   const { status: ffmpegStatus } = spawnSync("ffmpeg", ["-version"], { stdio: "ignore" });

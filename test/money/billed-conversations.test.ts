@@ -40,7 +40,7 @@ function speaking({ fails = false } = {}) {
   return { meter, stops, billed: new BilledSynthesis(meter, REFERENCE, session) };
 }
 
-/** Reads as the stream route does: charges before the first piece, completes after the last. */
+/** Reads as the stream route does: it charges before the first piece and completes after the last. */
 async function stream(billed: BilledSynthesis, onPiece: (count: number) => void = () => {}) {
   let count = 0;
   for await (const _ of billed.chunks()) {
@@ -103,7 +103,7 @@ test("without credits nothing is synthesized or charged", async () => {
   assert.deepEqual([meter.calls, stops.length], [["hold"], 1]);
 });
 
-/** A transcription whose length and result the test determines. */
+/** A transcription whose duration and result the test determines. */
 function transcribing() {
   const meter = new FreeMeter();
   const work = deferred<TimedTranscript>();
@@ -116,7 +116,7 @@ function transcribing() {
   return { meter, work, billed, tellLength };
 }
 
-test("a file is held when its length is known and charged with its result", async () => {
+test("credits for a file are held when its length is known and charged with its result", async () => {
   const { meter, work, billed, tellLength } = transcribing();
   await tellLength(TRANSCRIPT);
   work.resolve(TRANSCRIPT);
@@ -126,7 +126,7 @@ test("a file is held when its length is known and charged with its result", asyn
   assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
 });
 
-test("a file that fails or whose client leaves is released", async () => {
+test("the hold of a file that fails or whose client leaves is released", async () => {
   const { meter, billed, tellLength } = transcribing();
   await tellLength(TRANSCRIPT);
   billed.stop("client-left");
@@ -144,7 +144,7 @@ test("a hold that opens after its client has left is released", async () => {
   assert.deepEqual(meter.calls, ["hold", "release"]);
 });
 
-test("holds nothing for a client who has already left", async () => {
+test("nothing is held for a client that has already left", async () => {
   const { meter, billed, tellLength } = transcribing();
   billed.stop("client-left");
   await assert.rejects(billed.transcript, /stopped/);
@@ -162,7 +162,7 @@ test("a file that is charged at its first text is charged once", async () => {
   assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
 });
 
-test("after its first text, a client that leaves pays for the file, and failed work is refunded", async () => {
+test("after the first text, a client that leaves pays for the file, and failed work is refunded", async () => {
   for (const [end, last] of [
     ["client-left", "complete"],
     ["service-stops", "refund 0"],

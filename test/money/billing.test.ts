@@ -17,10 +17,10 @@ const EVENTS: readonly BillingEvent[] = [
   "client-left",
   "service-stops",
 ];
-/** Effects after which a hold is settled. */
+/** The effects that settle a hold. */
 const SETTLING: readonly BillingEffect[] = ["complete", "release", "refund-all", "refund-rest"];
 
-/** Payment of a client for partly delivered work. */
+/** What a client pays for partly delivered work. */
 type Payment = "nothing" | "the part" | "all";
 
 const PAYMENT: Partial<Record<BillingEffect, Payment>> = {
@@ -30,7 +30,9 @@ const PAYMENT: Partial<Record<BillingEffect, Payment>> = {
   "refund-rest": "the part",
 };
 
-/** One piece of work as driven by its owner: a charge follows a hold, and is written after its request. */
+/**
+ * One piece of work as its owner drives it. A charge follows a hold, and is written after it was requested.
+ */
 class Work {
   state: BillingState = "unpaid";
   isHeld = false;
@@ -39,7 +41,7 @@ class Work {
   /** Null while the hold is open. */
   payment: Payment | null = null;
 
-  /** False for an event that cannot occur now. */
+  /** Returns false for an event that cannot occur now. */
   tell(event: BillingEvent): boolean {
     if (!this.#mayTell(event)) return false;
     const { state, effect } = decideBilling(this.state, event);
@@ -61,7 +63,7 @@ class Work {
     return true;
   }
 
-  /** The charge was requested, whether written or not. */
+  /** Whether the charge was requested, written or not. */
   get wasCharged(): boolean {
     return this.isCharging || this.isWritten;
   }
@@ -74,12 +76,14 @@ class Work {
   }
 }
 
-/** The rule: who ends the work, and whether the charge was written by then. */
+/**
+ * What a client should pay: this depends on who ends the work, and whether the charge was written by then.
+ */
 function fairPayment(told: readonly BillingEvent[]): Payment | null {
   const written = told.indexOf("written");
   const end = told.findIndex((event, at) => {
     if (event === "client-left" || event === "service-stops") return true;
-    // While the charge is being written the work cannot be complete yet.
+    // While the charge is being written, the work cannot be complete yet.
     const isCharging = told.slice(0, at).includes("charge") && !(written >= 0 && written < at);
     return event === "completed" && !isCharging;
   });

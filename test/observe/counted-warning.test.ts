@@ -4,7 +4,7 @@ import { CountedWarning } from "../../core/observe/counted-warning.js";
 import { createLog } from "../../core/observe/log.js";
 import { ManualTimers } from "../support/manual-timers.js";
 
-test("a warning logs at most one line a second, with the number of events since the last", (t) => {
+test("a warning logs at most one line a second, with the number of events since the last line", (t) => {
   const timers = ManualTimers.install(t);
   const counts: number[] = [];
   const write = (line: string) => {

@@ -4,16 +4,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseAst } from "vite";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** Folders whose code processes external input. */
+/** The folders whose code processes external input. */
 const ROOMS = ["src", "actors", "native", "core", "scripts", "bin"];
 
-/** A stack frame in one of these folders. */
+/** Matches a stack frame in one of these folders. */
 const MADE_IN = new RegExp(`^(?:dist/)?((?:${ROOMS.join("|")})/[^:]*)\\.(?:js|tsx?):(\\d+:\\d+)`);
 
 export interface FoundPattern {
   readonly source: string;
   readonly flags: string;
-  /** File and line of the sources. */
+  /** The file and line in the sources. */
   readonly where: string;
 }
 
@@ -51,7 +51,7 @@ function lineOf(text: string, { start }: Node): number {
   return text.slice(0, start).split("\n").length;
 }
 
-/** `RegExp(…)`, and methods that create a pattern from a string. */
+/** Recognizes `RegExp(…)`, and methods that create a pattern from a string. */
 function isMade(node: Node): boolean {
   if (node.type !== "NewExpression" && node.type !== "CallExpression") return false;
   const callee = node["callee"] as Node;
@@ -65,8 +65,8 @@ function isMade(node: Node): boolean {
 }
 
 /**
- * Patterns that modules create while loading, by file. A pattern created later would be missed; then its file
- * has more such places than patterns in `made`.
+ * Returns the patterns that modules create while they load, by file. A pattern created later is missed; its
+ * file then has more such places than patterns in `made`.
  */
 export async function loadedPatterns(
   files: readonly string[],
@@ -74,7 +74,7 @@ export async function loadedPatterns(
   const patterns: FoundPattern[] = [];
   const places = new Map<string, Set<string>>();
   const See = (pattern: RegExp) => {
-    // With source maps a frame names the source, otherwise the compiled file.
+    // With source maps a frame names the source file, otherwise the compiled file.
     const frames = (new Error().stack ?? "").split("\n").map((frame) => frame.split(ROOT)[1] ?? "");
     const [, file, position = ""] =
       frames.map((frame) => MADE_IN.exec(frame)).find((match) => match !== null) ?? [];

@@ -3,7 +3,7 @@ import { isOneCharacter, type StepCounter } from "./step-counter.js";
 
 /** Characters of every kind that a class may distinguish. */
 const COMMON = [..."aZ0_ \n\t-.,@:/\"'()ёәЖІ²½\u0301\u200d😀"];
-/** A character at which none of our patterns ends. */
+/** None of our patterns can end at this character. */
 const STRANGE = "\u0001";
 const MOST_LETTERS = 16;
 const MOST_SAMPLES = 4;
@@ -56,7 +56,7 @@ export function hostileInputs(counter: StepCounter): HostileInput[] {
   return [...inputs.values()];
 }
 
-/** Repetitions that can be long. */
+/** Returns the repetitions that can be long. */
 function repetitionsOf(root: AST.Node): AST.Quantifier[] {
   const found: AST.Quantifier[] = [];
   visit(root, (node) => {
@@ -73,7 +73,7 @@ function visit(node: AST.Node, see: (node: AST.Node) => void): void {
   if (node.type === "Quantifier") visit(node.element, see);
 }
 
-/** Texts matched by parts of a pattern. */
+/** Creates texts that parts of a pattern match. */
 class Sampler {
   readonly letters: readonly string[];
   readonly #counter: StepCounter;
@@ -93,7 +93,7 @@ class Sampler {
       }
     });
     this.#candidates = [...new Set([...own, ...COMMON])];
-    // One letter of each kind; letters that all nodes treat alike are one kind.
+    // One letter of each kind is enough. Letters that all nodes treat alike are of one kind.
     const kinds = new Map<string, string>();
     const singles = nodes.filter(
       (node) => isOneCharacter(node as AST.Element) && node.parent?.type !== "CharacterClass",

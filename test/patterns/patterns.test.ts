@@ -4,23 +4,29 @@ import { type FoundPattern, loadedPatterns, writtenPatterns } from "./find-patte
 import { type HostileInput, hostileInputs, textOf } from "./hostile-inputs.js";
 import { StepCounter, TooManySteps } from "./step-counter.js";
 
-/** Lengths of the texts that patterns are tried with; the second only if the first took many steps. */
+/**
+ * The lengths of the texts that patterns are tried with. The second is used only if the first took many
+ * steps.
+ */
 const SHORT = 300;
 const LONG = 900;
 /**
- * A pattern of long bounded repetitions needs hundreds of times as many; from here on only every eighth text
- * is tried.
+ * A pattern of long bounded repetitions needs hundreds of times as many steps. Above this number, only every
+ * eighth text is tried.
  */
 const MANY_STEPS_OF_PATTERN = 20_000_000;
 const EVERY = 8;
-/** Maximum number of steps per character: a bounded repetition may be tried from each place to its bound. */
+/**
+ * The maximum number of steps per character. A bounded repetition may be tried from each place up to its
+ * bound.
+ */
 const MOST_STEPS_OF_CHARACTER = 2_000;
-/** Too few for quadratic work, which would need hundreds. */
+/** Quadratic work would take hundreds of steps, far more than this. */
 const FEW_STEPS_OF_CHARACTER = 40;
 /** A text of three times the length may take this many times the steps per character. */
 const MOST_GROWTH = 1.5;
 
-/** Describes why a pattern is slow; null if it is not. */
+/** Describes why a pattern is slow, or returns null if it is not. */
 function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
   const counter = new StepCounter(source, flags);
   let steps = 0;
@@ -33,7 +39,7 @@ function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): 
     try {
       return stepsOfCharacter(textOf(input, LONG));
     } catch (error) {
-      // Repeated groups recurse; if the stack overflows, use the short text.
+      // Repeated groups recurse. If the stack overflows, use the short text.
       if (error instanceof RangeError) return stepsOfCharacter(textOf(input, SHORT));
       throw error;
     }
@@ -92,7 +98,7 @@ describe("the search for slow patterns", () => {
   });
 });
 
-// Issue 12: a quadratic pattern, run before any limit, blocked the service for 11 to 18 s.
+// A quadratic pattern that runs before any limit once blocked the service for 11 to 18 s.
 describe("patterns of the project take time linear in their input", async () => {
   const { written, made } = writtenPatterns();
   const files = [...new Set(made.map(({ file }) => file))];

@@ -1,15 +1,15 @@
 import { type AST, parseRegExpLiteral } from "@eslint-community/regexpp";
 
-/** Tries to continue from a place in the text. */
+/** Tries to continue the match from a place in the text. */
 type Next = (at: number) => boolean;
 type Matcher = (at: number, next: Next) => boolean;
-/** Forwards, or backwards as inside `(?<=`. */
+/** The direction of a match: forwards, or backwards as inside `(?<=`. */
 type Direction = 1 | -1;
 
-/** For the number of each character of the text, 1 if it matches, else 0. */
+/** Contains, for the number of each character of the text, 1 if the character matches, else 0. */
 type Fits = Uint8Array;
 
-/** Placed before and after every text; matches nothing. */
+/** The number of the place before and after every text. It matches nothing. */
 const OUTSIDE = 0;
 /** More than the number of different characters in all texts of a pattern. */
 const MOST_CHARACTERS = 4_096;
@@ -19,8 +19,8 @@ const YES = 1;
 export class TooManySteps extends Error {}
 
 /**
- * Runs a pattern like a backtracking engine, step by step: a step is one character examined or one choice
- * made. Node's engine is optimized further, but not to another order of growth.
+ * Runs a pattern step by step, like a backtracking engine. A step is one character examined or one choice
+ * made. Node's engine is optimized further, but its order of growth is the same.
  */
 export class StepCounter {
   readonly ast: AST.RegExpLiteral;
@@ -29,19 +29,19 @@ export class StepCounter {
   readonly #match: Matcher;
   readonly #captures: (readonly [number, number] | undefined)[] = [];
   readonly #known = new Map<string, Fits>();
-  /** Every table, with the one-character pattern that fills it. */
+  /** Every table, with the single-character pattern that fills it. */
   readonly #tables: { readonly pattern: RegExp; readonly fits: Fits }[] = [];
-  /** Each character seen has a number, so that matches are looked up in tables. */
+  /** Each character seen has a number, so that matches can be looked up in tables. */
   readonly #numbersOfCharacters = new Map<string, number>();
   readonly #characters = [""];
-  /** The character at a place is stored one later: `OUTSIDE` is first and last. */
+  /** The character at a place is stored one position later, because `OUTSIDE` is both first and last. */
   #text = new Uint16Array(2);
   #length = 0;
   #steps = 0;
   #limit = 0;
 
   constructor(source: string, flags: string) {
-    // As a literal, an empty pattern would be a comment.
+    // Without the constructor, an empty pattern would be read as a comment.
     this.ast = parseRegExpLiteral(new RegExp(source, flags));
     this.#isUnicode = /[uv]/.test(flags);
     this.#flags = flags.replace(/[gyd]/g, "");
@@ -109,7 +109,7 @@ export class StepCounter {
     );
   }
 
-  /** Several nodes of one character each, without a call for each. */
+  /** Matches several nodes of one character each, without a call for each of them. */
   #characterRun(elements: readonly AST.Element[], direction: Direction): Matcher {
     const all = elements.map((element) => this.#fitsOf(element));
     const count = all.length;
@@ -143,7 +143,7 @@ export class StepCounter {
     }
   }
 
-  /** Tests one character against a node of one character. */
+  /** Tests one character against a single-character node. */
   fits(node: AST.Node, character: string): boolean {
     return this.#fitsOf(node)[this.#numberOfCharacter(character)] === YES;
   }
@@ -222,7 +222,7 @@ export class StepCounter {
     return (at, next) => more(at, 0, next);
   }
 
-  /** The same for one character, without a call for each. */
+  /** Repeats a single-character node, without a call for each repetition. */
   #repeated(
     element: AST.Element,
     { min, max, greedy }: Pick<AST.Quantifier, "min" | "max" | "greedy">,

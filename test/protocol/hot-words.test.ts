@@ -8,7 +8,7 @@ const MODELS = hearingIn("абвгдеёжзийклмнопрстуфхцчшщ
 const read = (value: string) =>
   parseTranscribeQuery(new URLSearchParams({ hotwords: value }), MODELS).hotWords;
 
-test("normalizes words to lower case and single spaces, each with a score", () => {
+test("words are normalized to lower case and single spaces, each with a score", () => {
   const expected = [
     { text: "нью йорк", characterScore: 1 },
     { text: "йод", characterScore: 0 },

@@ -1,14 +1,14 @@
 import type { Shape } from "./interface-shape.js";
 
-/** Parts of one version of the interface that another lacks or has changed. */
+/** How one version of the interface differs from another. */
 export interface InterfaceDifference {
-  /** One line for each breaking change: what is missing, different or newly required. */
+  /** One line for each breaking change, which says what is missing, different or newly required. */
   readonly broken: readonly string[];
-  /** Paths of what is new. */
+  /** The paths of everything that is new. */
   readonly added: readonly string[];
 }
 
-/** Keywords of a JSON schema that restrict values: a new one rejects what was accepted. */
+/** The keywords of a JSON schema that restrict values. A new one rejects what was accepted before. */
 const RESTRICTIONS = new Set([
   ...["required", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"],
   ...["minItems", "maxItems", "pattern", "format", "enum", "const", "type", "additionalProperties"],
@@ -35,21 +35,21 @@ export function compareInterfaces(before: Shape, now: Shape): InterfaceDifferenc
   };
 }
 
-/** True if a query parameter now accepts higher numbers, and all that it accepted before. */
+/** Returns whether a query parameter now accepts higher numbers and everything that it accepted before. */
 function isWider(path: string, value: string, other: string): boolean {
   const keys = path.split(SEPARATOR);
   const isOfQuery = keys.some((key) => key === "query" || key.startsWith("query "));
   return isOfQuery && keys.at(-1) === "maximum" && Number(other) > Number(value);
 }
 
-/** True if a new path in an existing object rejects accepted input or requires an optional field. */
+/** Returns whether a new path in an existing object rejects accepted input or requires an optional field. */
 function isRestriction(path: string): boolean {
   const [beforeList = "", list = "", last = ""] = path.split(SEPARATOR).slice(-3);
   if (list === "required") return !NAME_MAPS.has(beforeList);
   return RESTRICTIONS.has(last) && !NAME_MAPS.has(list);
 }
 
-/** Paths of `these` that `others` lack, without paths below a listed one. */
+/** The paths of `these` that `others` lack, without paths below a listed one. */
 function topmost(these: ReadonlyMap<string, string>, others: ReadonlyMap<string, string>): readonly string[] {
   const missing = [...these.keys()].filter((path) => !others.has(path));
   const known = new Set(missing);
@@ -57,8 +57,8 @@ function topmost(these: ReadonlyMap<string, string>, others: ReadonlyMap<string,
 }
 
 /**
- * Every object, list and value by its path. Items of a list are keyed by identity, so that order does not
- * matter.
+ * Returns every object, list and value by its path. The items of a list are keyed by identity, so their order
+ * does not matter.
  */
 function leavesOf(shape: Shape, path = "", leaves = new Map<string, string>()): Map<string, string> {
   if (typeof shape !== "object" || shape === null) return leaves.set(path, JSON.stringify(shape));
@@ -69,7 +69,7 @@ function leavesOf(shape: Shape, path = "", leaves = new Map<string, string>()): 
   return leaves;
 }
 
-/** Items of a list by their identities; of items that share one, all but the first are numbered. */
+/** Returns the items of a list by their identities. If several share one, all but the first are numbered. */
 function identified(items: readonly Shape[]): readonly (readonly [identity: string, item: Shape])[] {
   const counts = new Map<string, number>();
   return items.map((item) => {
@@ -80,7 +80,10 @@ function identified(items: readonly Shape[]): readonly (readonly [identity: stri
   });
 }
 
-/** Names an item: a parameter by place and name, a message by its type, others by reference, code, type or content. */
+/**
+ * Names an item: a parameter by its place and name, a message by its type, others by reference, code, type or
+ * content.
+ */
 function identityOf(item: Shape): string {
   if (!isObject(item)) return JSON.stringify(item);
   const { name, in: place, $ref, code, type, properties } = item;

@@ -7,7 +7,7 @@ import type { Setting } from "../../src/settings/setting.js";
 export type Shape = null | boolean | number | string | readonly Shape[] | { readonly [key: string]: Shape };
 
 const TEXTS = new Set(["description", "summary", "title", "example", "examples", "x-service-version"]);
-/** Their keys are names of the interface, so `title` is a field there. */
+/** The keys of these objects are names of the interface, so `title` is a field in them. */
 const MAPS = new Set(["properties", "schemas", "headers", "parameters", "responses", "paths", "messages"]);
 
 /** Removes descriptions, titles and examples from an OpenAPI or AsyncAPI document. */
@@ -18,15 +18,15 @@ export function withoutTexts(document: unknown, isMap = false): Shape {
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutTexts(value, MAPS.has(key) && !isMap)]));
 }
 
-/** The parts of a prom-client metric that every version of ours has. */
+/** The members of a prom-client metric that each of our metrics has, in every version. */
 export interface RegisteredMetric {
   readonly name: string;
-  /** Our own metrics show their labels only with their values. */
+  /** Our own metrics show their labels only together with values. */
   readonly labelNames?: readonly string[];
   get(): Promise<{ readonly type: string; readonly values: readonly { readonly labels: object }[] }>;
 }
 
-/** Types and labels of metrics, by name. */
+/** The types and labels of metrics, by name. */
 export async function metricShapes(metrics: readonly RegisteredMetric[]): Promise<Shape> {
   const shapes = await Promise.all(
     metrics.map(async (metric) => {
@@ -39,7 +39,7 @@ export async function metricShapes(metrics: readonly RegisteredMetric[]): Promis
   return Object.fromEntries(shapes.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Flags and actions of commands, by name. */
+/** The flags and actions of commands, by name. */
 export function commandShapes(
   commands: Readonly<Record<string, Pick<Command, "usage" | "options" | "actions">>>,
 ): Shape {
@@ -52,7 +52,7 @@ export function commandShapes(
   );
 }
 
-/** Texts of every kind that some setting accepts. */
+/** Texts of every kind that any setting accepts. */
 const PROBES = [
   ...[
     "auto",
@@ -97,12 +97,12 @@ const PROBES = [
   ],
   ...["a@b.example", "a@b", "a,b"],
 ];
-/** More digits than a setting has. */
+/** A number with more digits than any setting has. */
 const HIGHEST_PROBE = 2 ** 30;
 
 type Probed = Pick<Setting<unknown>, "name" | "schema" | "absent">;
 
-/** Defaults of settings, and the whole numbers and other texts that they accept, by name. */
+/** The defaults of settings, and the whole numbers and other texts that they accept, by name. */
 export function settingShapes(settings: readonly Probed[]): Shape {
   return Object.fromEntries(
     settings.map(({ name, schema, absent }) => {
@@ -122,12 +122,12 @@ export function settingShapes(settings: readonly Probed[]): Shape {
   );
 }
 
-/** Lowest and highest whole number that is accepted; null if a setting accepts none, or all. */
+/** The lowest and the highest whole number that is accepted; null if a setting accepts none, or all. */
 function numbersOf(accepts: (number: number) => boolean): Shape {
   const start = [0, ...Array.from({ length: 30 }, (_, power) => 2 ** power)].find(accepts);
   if (start === undefined || accepts(HIGHEST_PROBE)) return null;
   const edge = (from: number, to: number): number => {
-    // `from` is accepted, `to` is not.
+    // The setting accepts `from` but not `to`.
     if (Math.abs(to - from) === 1) return from;
     const middle = Math.trunc((from + to) / 2);
     return accepts(middle) ? edge(middle, to) : edge(from, middle);

@@ -18,7 +18,10 @@ import {
   withoutTexts,
 } from "./interface-shape.js";
 
-/** Documents, settings, metrics and commands of commit 4e650c9 (2026-11-25), in the shapes of `interface-shape.ts`. */
+/**
+ * The documents, settings, metrics and commands of commit 4e650c9 (2026-11-25), in the shapes of
+ * `interface-shape.ts`.
+ */
 const BASE = fileURLToPath(new URL("../../../test/fixtures/interface/4e650c9.json", import.meta.url));
 // Other systems have fewer process metrics.
 const skip = process.platform !== "linux" && "the base was taken on Linux";
@@ -45,7 +48,7 @@ async function currentInterface(t: { readonly mock: typeof import("node:test").m
   };
 }
 
-/** As in JSON, without undefined members. */
+/** Converts a document as JSON does, without undefined members. */
 function plain(document: unknown): unknown {
   return JSON.parse(JSON.stringify(document));
 }

@@ -54,7 +54,7 @@ test("the message lists all names if none is near", () => {
   assert.equal(unknownNameRule("parameter", "x", []), 'unknown parameter "x": there are none here');
 });
 
-test("a message quotes no key and nothing long", () => {
+test("a message quotes neither a key nor a long text", () => {
   assert.equal(shownName("sk-svc-0123456789abcdef"), '"sk-svc-..."');
   assert.equal(shownName("ы".repeat(1_000)).length, 42);
 });

@@ -12,7 +12,7 @@ const READABLE = [
   { word: "[PHONE].", start: 3, end: 3.12345, spoken: [3, 4] },
 ] as const;
 
-test("displayed words have marks, and are lower case without them", () => {
+test("displayed words have punctuation; without it they are lower case", () => {
   const words = listenWords(SAID, READABLE, true);
   assert.deepEqual(words[0], {
     ...{ word: "он", start: 0, end: 0.123, confidence: 0.5 },

@@ -53,7 +53,7 @@ test("endless headers and parts without a name are rejected", () => {
   );
 });
 
-test("reads quotes and escapes in names", () => {
+test("quotes and escapes in names are understood", () => {
   const head = 'Content-Disposition: form-data; name="fi\\"le"; filename="a;b.wav"';
   const body = `--${BOUNDARY}\r\n${head}\r\n\r\nx\r\n--${BOUNDARY}--`;
   assert.deepEqual(read([Buffer.from(body)]), [

@@ -6,7 +6,9 @@ import { parseAst } from "vite";
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { SETTINGS } from "../../src/settings/settings.js";
 
-/** Places where facts are stated; commands may also read the three settings that locate a service. */
+/**
+ * The files in which facts may be stated. Commands may also read the three settings that locate a service.
+ */
 const HOMES = {
   close: "core/domain/close-codes.ts",
   codePoints: "core/domain/text/code-points.ts",
@@ -14,7 +16,7 @@ const HOMES = {
   settings: "src/settings/",
   commands: "src/cli/",
 };
-/** Of numbers below 4000, only those used as close codes: 1000 also has many other uses. */
+/** Of the codes up to 1000 only private ones count, because 1000 also has many other uses. */
 const PRIVATE_CODES = Object.values(CLOSE).filter((code) => code > 1_000);
 const CLOSERS = ["close", "stopWith", "drain"];
 
@@ -78,7 +80,7 @@ test("settings are listed in one place", () => {
   assert.deepEqual(others, []);
 });
 
-test("no branch depends on a message's text", () => {
+test("no code decides by the text of a message", () => {
   const prose = where(({ node }) => {
     if (node.type !== "CallExpression") return false;
     const asks = ["startsWith", "endsWith", "includes", "match", "search"].includes(calleeOf(node));
@@ -90,7 +92,7 @@ test("no branch depends on a message's text", () => {
   assert.deepEqual(prose, []);
 });
 
-/** Files with nodes that match `is`. */
+/** The files with nodes that match `is`. */
 function where(is: (found: { readonly path: string; readonly node: Node }) => boolean): string[] {
   return nodes.filter(is).map(({ path }) => path);
 }
@@ -107,7 +109,7 @@ function closesByNumber(call: Node): boolean {
   );
 }
 
-/** `for (const _ of text) count++`: a loop whose only work is to count. */
+/** Recognizes `for (const _ of text) count++`, a loop whose only work is to count. */
 function isCountOnly(loop: Node): boolean {
   const expression = (loop["body"] as Node)["expression"] as Node | undefined;
   return expression?.type === "UpdateExpression";
@@ -117,7 +119,7 @@ function isNumber(node: Node): boolean {
   return node.type === "Literal" && typeof node["value"] === "number";
 }
 
-/** The last name of a callee. */
+/** The last name of the called function. */
 function calleeOf(call: Node): string {
   return nameOf(call["callee"] as Node);
 }

@@ -17,7 +17,7 @@ test("entries are normalized for look-up and speech on both interfaces", () => {
 test("a request without a dictionary keeps its fingerprint", () => {
   const { pronunciations: none, ...rest } = parseSynthesisRequest({ text: "а" });
   assert.equal(none, undefined);
-  // The input of idempotency keys' fingerprints.
+  // This is the input of the fingerprints of idempotency keys.
   assert.equal(JSON.stringify(parseSynthesisRequest({ text: "а" })), JSON.stringify(rest));
   assert.equal(parse(null), undefined);
 });

@@ -5,7 +5,7 @@ import { parseStreamClientMessage } from "../../core/protocol/stream-messages.js
 import { parseStreamQuery } from "../../core/protocol/stream-query.js";
 import { CATALOG } from "../support/catalog.js";
 
-test("parses known messages, ignores unknown ones, and returns null for other text", () => {
+test("known messages are parsed, unknown ones ignored, and other text gives null", () => {
   for (const type of ["finalize", "close", "keepalive"] as const) {
     assert.deepEqual(parseStreamClientMessage(JSON.stringify({ type, more: 1 })), { type });
   }

@@ -36,7 +36,7 @@ test("an incomplete frame is not at a boundary", () => {
 
 test("words are sent after the unchanged samples of a WAV", () => {
   const plain = writeWav(Int16Array.of(1, -2, 3), 24_000);
-  // Bodies of even and of odd length.
+  // The bodies have even and odd lengths.
   for (const word of ["сөз", "сөз!", ""]) {
     const words = [{ word, start: 0, end: 0.1, from: 0, to: 3 }];
     const file = wavWithWords(plain, words);

@@ -9,7 +9,8 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const requireHere = createRequire(import.meta.url);
 
 test("npm does not warn about our settings", () => {
-  // Without the settings of the user and the machine, which may contain names that npm no longer accepts.
+  // The settings of the user and the machine are left out, because they may contain names that npm no longer
+  // accepts.
   const settings = [
     "--userconfig=/nowhere/user",
     "--globalconfig=/nowhere/global",

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BINARY = /\.(?:node|so(?:\.\d+)*)$/;
-/** Instructions of one processor family, and headers that declare them. */
+/** Instructions of one processor family, and the headers that declare them. */
 const OF_ONE_PROCESSOR = /\b(?:\w*mmintrin|arm_neon|__asm\w*|asm|_mm\d*_\w+|__m\d+\w*|__builtin_ia32\w*)\b/;
 
 interface Locked {

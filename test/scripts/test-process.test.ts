@@ -11,11 +11,11 @@ import { temporaryFolder } from "../support/folders.js";
 
 const PRELOAD = fileURLToPath(new URL("../../../scripts/test-process.cjs", import.meta.url));
 
-/** No test can wait for an hour, so each sets the limit that it reaches. */
+/** No test can wait for an hour, so each test lowers only the limit that it wants to reach. */
 const HOUR = "3600000";
 const LIMITS = { TEST_LEFT_OPEN_MS: "50", TEST_LEFT_OPEN_BY_FAILURE_MS: HOUR };
 
-/** Runs a test file as the runner does; returns its exit code and standard error. */
+/** Runs a test file as the runner does. Returns the exit code and standard error. */
 async function runFile(text: string, limits = LIMITS): Promise<{ code: number; said: string }> {
   const file = join(await temporaryFolder(), "one.test.js");
   await writeFile(file, `const { after, test } = require("node:test");\n${text}`);
@@ -48,7 +48,7 @@ describe("the process of a test file", { concurrency: true }, () => {
     assert.match(said, /left open, 50 ms after the last test: .*Timeout/);
   });
 
-  test("ends sooner if a test has failed", async () => {
+  test("ends earlier if a test has failed", async () => {
     const text = "test('a', () => { setInterval(() => {}, 1_000); throw new Error('a failure'); });";
     const limits = { TEST_LEFT_OPEN_MS: HOUR, TEST_LEFT_OPEN_BY_FAILURE_MS: "50" };
     const { code, said } = await runFile(text, limits);

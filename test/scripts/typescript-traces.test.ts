@@ -24,7 +24,8 @@ test("a stack trace shows lines of TypeScript, in any module", () => {
   }
 });
 
-// A service without free file descriptors failed to read a map while it formatted an error, and was aborted.
+// A service without free file descriptors once failed to read a map while it formatted an error, and was
+// aborted.
 test("an unreadable source map leaves the trace unchanged", async () => {
   const own = Error.prepareStackTrace;
   const file = join(await temporaryFolder(), "thrower.mjs");

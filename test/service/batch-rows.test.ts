@@ -13,7 +13,7 @@ const MEASURED: BatchRows = {
   hearFrames: 250,
 };
 
-test("uses the rows measured for the device, or the defaults", () => {
+test("the rows measured for the device are used, or else the defaults", () => {
   assert.deepEqual(batchRows(null), USUAL_ROWS);
   assert.deepEqual(batchRows(null, MEASURED), MEASURED);
 });

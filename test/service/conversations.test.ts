@@ -55,7 +55,7 @@ after(async () => {
   await reader.stop();
 });
 
-/** A caller of an organization, and the time its requests have waited for a model. */
+/** A caller from an organization, and how long its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
   const waits: number[] = [];
   const identity = { keyId: "key_1", organizationId, tier: "paid" } as const;
@@ -63,7 +63,7 @@ function callerOf(organizationId: string): { readonly caller: Caller; readonly w
   return { caller: { requestId: "req_1", identity, endpoint: "/v1/tts", onModelWait }, waits };
 }
 
-/** Reads a conversation as the stream's endpoint does; returns its samples. */
+/** Reads a conversation as the stream endpoint does, and returns its samples. */
 async function read(conversation: SynthesisConversation): Promise<number> {
   let samples = 0;
   for await (const { pcm } of conversation.chunks()) {
@@ -74,7 +74,7 @@ async function read(conversation: SynthesisConversation): Promise<number> {
   return samples;
 }
 
-/** Counters so far, by name. */
+/** Returns the counters so far, by name. */
 async function counts(): Promise<(name: string) => number> {
   const lines = (await metrics.text()).split("\n");
   return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
@@ -100,7 +100,7 @@ test("speech is charged, counted and synthesized once per organization", async (
   assert.equal((await counts())("tts_cache_hits_total"), 1);
 });
 
-test("a file is charged and counted with its seconds", async () => {
+test("a file is charged and counted by its seconds", async () => {
   meter.calls.length = 0;
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));

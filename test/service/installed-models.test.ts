@@ -82,7 +82,7 @@ test("a folder of models without punctuation uses the shipped one, even with ano
   assert.equal(punctuation.manifest.id, "punctuation-v1");
 });
 
-test("an operator's package with a shipped id replaces the shipped one", async () => {
+test("an operator's package with a shipped ID replaces the shipped one", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc");
   const own = join(models, "tiny-gigaam-ctc");
   await changeManifest(own, (manifest) => ({ ...manifest, id: "svc-kk-ru-v2" }));
@@ -115,7 +115,7 @@ test("a broken package is reported and skipped; a broken default fails the start
   }
 });
 
-test("a broken package with a shipped id is not silently replaced by the shipped one", async () => {
+test("a broken package with a shipped ID is not silently replaced by the shipped one", async () => {
   const { models, read } = await dataFolder("tiny-gigaam-ctc");
   await changeManifest(join(models, "tiny-gigaam-ctc"), (manifest) => {
     return { ...manifest, id: "svc-kk-ru-v2", melBins: -1 };

@@ -48,7 +48,7 @@ function listening(meter = new FreeMeter()) {
   return { begin: () => start(CALLER, OPTIONS, sink), sink, lease, granted, lines };
 }
 
-test("counts open live sessions, their audio and their messages", async () => {
+test("open live sessions, their audio and their messages are counted", async () => {
   const { begin, lines } = listening();
   const session = begin();
   session.audio(new Uint8Array(100));
@@ -62,13 +62,13 @@ test("counts open live sessions, their audio and their messages", async () => {
   ])
     assert.ok(during.includes(line), line);
   session.close();
-  // Its socket is open until the client has answered the close.
+  // The socket is open until the client has answered the close frame.
   assert.ok((await lines()).includes("live_sessions 1"));
   session.disconnected();
   assert.ok((await lines()).includes("live_sessions 0"));
 });
 
-test("a session holds its models until its end and releases them once", () => {
+test("a session keeps its models until it ends and releases them once", () => {
   const { begin, lease } = listening();
   const session = begin();
   session.close();
@@ -79,7 +79,7 @@ test("a session holds its models until its end and releases them once", () => {
   assert.equal(lease.releases, 1);
 });
 
-test("models that do not load end the waiting session", async () => {
+test("if the models do not load, the waiting session ends", async () => {
   const { begin, sink, lease, granted } = listening();
   begin();
   granted.reject(new ServiceError("ENGINE_BUSY", "the model is still being loaded, try again"));

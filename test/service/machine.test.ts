@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/folders.js";
 const GIGABYTE = 2 ** 30;
 const SEEN = { cpus: 8, memoryBytes: 16 * GIGABYTE };
 
-/** Returns the resources the service finds on a machine with 8 CPUs, 16 GiB and these kernel files. */
+/** The resources that the service finds on a machine with 8 CPUs, 16 GiB and these kernel files. */
 async function machineWith(files: Readonly<Record<string, string>>) {
   const root = await temporaryFolder();
   for (const [path, text] of Object.entries(files)) {
@@ -24,7 +24,7 @@ test("without control groups the service may use the whole machine", async () =>
   assert.deepEqual(await machineWith({}), FREE);
 });
 
-test("reads quota and memory of cgroup version 2", async () => {
+test("the quota and memory of cgroup version 2 are read", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "0::/",
     "sys/fs/cgroup/cpu.max": "250000 100000",
@@ -44,7 +44,7 @@ test("the lowest limit of the parent groups applies", async () => {
   assert.deepEqual(found, { cores: 4, hasQuota: true, memoryBytes: 4 * GIGABYTE, isMemoryLimited: true });
 });
 
-test("reads cgroup version 1 even if a container cannot see its place in the tree", async () => {
+test("cgroup version 1 is read even if a container cannot see its place in the tree", async () => {
   const found = await machineWith({
     "proc/self/cgroup": "9:memory:/docker/4f\n4:cpu,cpuacct:/docker/4f\n0::/",
     "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "300000",
@@ -78,7 +78,7 @@ test("half a core counts as a core", async () => {
   assert.deepEqual([cores, hasQuota], [1, true]);
 });
 
-test("detects cores and memory of this machine", () => {
+test("the cores and memory of this machine are detected", () => {
   const { cores, memoryBytes } = readMachine();
   assert.ok(cores >= 1 && Number.isInteger(cores), `${cores} cores`);
   assert.ok(memoryBytes > 2 ** 20, `${memoryBytes} bytes`);

@@ -15,12 +15,12 @@ interface Given {
   readonly cores: number;
   readonly gigabytes: number;
   readonly hasQuota?: boolean;
-  /** Megabytes per live or file worker, and per synthesis worker. */
+  /** Megabytes for each live or file worker, and for each synthesis worker. */
   readonly megabytes?: readonly [hearing: number, speaking: number];
   readonly wanted?: Partial<Record<(typeof ENGINE_KINDS)[number], number>>;
 }
 
-/** Numbers of live, synthesis and transcription workers, with reasons. */
+/** The numbers of live, synthesis and transcription workers, with the reasons. */
 function plan({ cores, gigabytes, hasQuota = false, megabytes = [100, 150], wanted = {} }: Given) {
   const [hearing, speaking] = megabytes;
   const machine = { cores, hasQuota, memoryBytes: gigabytes * GIGABYTE };

@@ -9,7 +9,7 @@ const SOURCES = repositoryFiles()
 
 for (const member of Object.keys(readConfig({}))) {
   test(`a part of the service receives config.${member}`, () => {
-    // As a member, or destructured.
+    // The part receives it as a member, or destructured.
     const isGiven = new RegExp(
       `\\bconfig\\.${member}\\b|\\{[^{}]*\\b${member}\\b[^{}]*\\}(: Config| = (\\w+\\.)*config)\\b`,
     );

@@ -90,7 +90,7 @@ test("proxies are trusted by network", () => {
     assert.throws(() => readConfig({ TRUSTED_PROXIES: value }), /TRUSTED_PROXIES must be a comma-separated/);
 });
 
-test("FRONT=node allows only one front thread", () => {
+test("FRONT=node permits only one front thread", () => {
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
   assert.throws(
@@ -193,11 +193,11 @@ const WRONG_PLACES: readonly [name: string, value: string, end: RegExp][] = [
   ["EXECUTION_PROVIDERS", "cuad,cpu", /, received "cuad": did you mean cuda\?$/],
   ["EXECUTION_PROVIDERS", "CPU", /, received "CPU": did you mean cpu\?$/],
   ["EXECUTION_PROVIDERS", "tensorrt", / a comma-separated list of cpu, cuda, .*, received "tensorrt"$/],
-  ["EXECUTION_PROVIDERS", "cuda,cpu,cuda", /, received "cuda": it is named twice$/],
+  ["EXECUTION_PROVIDERS", "cuda,cpu,cuda", /, received "cuda": it is listed twice$/],
   ["FILE_EXECUTION_PROVIDERS", "cuda,", /, received "": an entry is empty$/],
   ["DEVICE_ID", "0,x", /must be a comma-separated list of whole numbers from 0 to 63, .*, received "x"$/],
   ["DEVICE_ID", "64", /, received "64"$/],
-  ["DEVICE_ID", "1,1", /, received "1": it is named twice$/],
+  ["DEVICE_ID", "1,1", /, received "1": it is listed twice$/],
 ];
 for (const [name, value, end] of WRONG_PLACES) {
   test(`${name}=${value} is rejected with the invalid entry`, () => {
@@ -208,7 +208,7 @@ for (const [name, value, end] of WRONG_PLACES) {
   });
 }
 
-test("reports only the invalid network of a list", () => {
+test("only the invalid network of a list is reported", () => {
   assert.throws(
     () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),
     /URL_FETCH_ALLOW must be a comma-separated list of networks such as 10.0.0.0\/8, received "10.0.0.1"$/,

@@ -7,7 +7,7 @@ import { QUANTITIES, type Quantity, type Reading } from "./readings.js";
 const COUNT = 240;
 const WARM = COUNT / 4;
 
-/** Readings every ten seconds, with this resident memory and everything else at 10. */
+/** Returns readings every ten seconds, with this resident memory and everything else at 10. */
 function readings(residentMib: (nth: number) => number): Reading[] {
   const rest = Object.fromEntries((Object.keys(QUANTITIES) as Quantity[]).map((name) => [name, 10]));
   return Array.from({ length: COUNT }, (_, nth) => ({
@@ -45,18 +45,18 @@ test("warm-up, noise and a leak below the limit pass", () => {
   assert.ok(slow.share > 0.02 && slow.share < 0.05, `drift ${slow.share}`);
 });
 
-test("shrinking memory is no leak", () => {
+test("shrinking memory does not count as a leak", () => {
   assert.equal(memoryOf(readings((nth) => 400 - nth)).isLeak, false);
 });
 
-test("files that accumulate from zero are a leak", () => {
+test("files that accumulate from zero count as a leak", () => {
   const all = readings(() => 400).map((reading, nth) => ({ ...reading, spooled: nth > 160 ? nth - 160 : 0 }));
   const spooled = driftsOf(all).find(({ quantity }) => quantity === "spooled")!;
   assert.equal(spooled.median, 0);
   assert.ok(spooled.isLeak);
 });
 
-test("constant readings drift by nothing", () => {
+test("constant readings have no drift", () => {
   for (const { share, isLeak } of driftsOf(readings(() => 400))) {
     assert.equal(share, 0);
     assert.equal(isLeak, false);

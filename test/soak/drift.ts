@@ -6,16 +6,19 @@ export const MOST_DRIFT = 0.05;
 const DEVIATIONS = 1.96;
 const ROWS_AT_MOST = 2_000;
 
-/** Growth of a quantity over the run. */
+/** How much a quantity grew over the run. */
 export interface Drift {
   readonly quantity: Quantity;
-  /** Of the readings from the second quarter on. */
+  /** The median of the readings from the second quarter on. */
   readonly median: number;
-  /** Growth from the second quarter to the end, as a share of the median; of the count itself if the median is 0. */
+  /**
+   * The growth from the second quarter to the end, as a share of the median, or of the count itself if the
+   * median is 0.
+   */
   readonly share: number;
-  /** Lower and upper end of the 95 % interval of `share`. */
+  /** The lower and upper end of the 95 % interval of `share`. */
   readonly interval: readonly [low: number, high: number];
-  /** Above the limit, and not explained by the scatter of the readings. */
+  /** True if the growth is above the limit and the scatter of the readings does not explain it. */
   readonly isLeak: boolean;
 }
 
@@ -35,7 +38,7 @@ export function driftsOf(readings: readonly Reading[]): readonly Drift[] {
  * @see Sen, 1968, "Estimates of the regression coefficient based on Kendall's tau"
  */
 function driftOf(quantity: Quantity, all: readonly Reading[]): Drift {
-  // All pairs of more readings would not fit in memory.
+  // All pairs of more readings than this would not fit in memory.
   const step = Math.ceil(all.length / ROWS_AT_MOST);
   const readings = all.filter((_, nth) => nth % step === 0);
   const spanSeconds = readings.at(-1)!.seconds - readings[0]!.seconds;

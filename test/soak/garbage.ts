@@ -2,7 +2,7 @@ import { once } from "node:events";
 import WebSocket from "ws";
 import { eventually } from "../support/eventually.js";
 
-/** Collects the garbage of another Node process, through its inspector. */
+/** Collects the garbage of another Node process through its inspector. */
 export class GarbageCollector {
   readonly #socket: WebSocket;
   #count = 0;
@@ -11,7 +11,7 @@ export class GarbageCollector {
     this.#socket = socket;
   }
 
-  /** @param inspectorPort the process was started with `--inspect-port` and this port of 127.0.0.1 */
+  /** @param inspectorPort port on 127.0.0.1 with which the process was started (`--inspect-port`) */
   static async open(pid: number, inspectorPort: number): Promise<GarbageCollector> {
     process.kill(pid, "SIGUSR1");
     let address = "";

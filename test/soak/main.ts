@@ -1,5 +1,6 @@
-// `npm run soak`: an hour of paced traffic, or with `--fast` a day of it as fast as it is served, on 127.0.0.1
-// only. Reads memory, handles, files, connections and the event loop's delay, and fails if one grows.
+// `npm run soak` runs an hour of paced traffic, or with `--fast` a day of it as fast as the service handles
+// it, on 127.0.0.1 only. It reads memory, handles, files, connections and the event loop's delay, and fails
+// if one of them grows.
 import { chmod, mkdir } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
@@ -64,10 +65,13 @@ async function main(): Promise<number> {
   return drifts.some(({ isLeak }) => isLeak) ? 1 : 0;
 }
 
-/** Runs the plan and returns its readings; the service must end without work, files or broken rules. */
+/**
+ * Runs the plan and returns its readings. In the end the service must have no work, no files and no broken
+ * rules.
+ */
 async function soak(front: AttackedFront, plan: Plan): Promise<readonly Reading[]> {
   const temporaryDir = await temporaryFolder();
-  // The private database runs as another user.
+  // The private database runs as another user, who needs access.
   await mkdir(temporaryDir, { recursive: true });
   await chmod(temporaryDir, 0o1777);
   const operatorPort = await freePort();
@@ -122,7 +126,7 @@ function lineOf({ quantity, median, share, interval, isLeak }: Drift): string {
   }`;
 }
 
-/** Readings by quantity, at most 360 of each, so that the file stays small. */
+/** The readings of each quantity, at most 360 each, so that the file stays small. */
 function dataOf(parameters: object, drifts: readonly Drift[], all: readonly Reading[]) {
   const step = Math.ceil(all.length / 360);
   const readings = all.filter((_, nth) => nth % step === 0);

@@ -4,7 +4,7 @@ import { type MetricValues, readMetrics } from "../../bench/support/operator-met
 import { residentBytesOf } from "../../bench/support/service-process.js";
 import type { GarbageCollector } from "./garbage.js";
 
-/** Quantities in which a leak would show, with their units. */
+/** The quantities in which a leak would show, with their units. */
 export const QUANTITIES = {
   residentMib: "resident memory, MiB",
   heapMib: "JavaScript heap, MiB",
@@ -21,13 +21,13 @@ export type Quantity = keyof typeof QUANTITIES;
 
 /** The state of a service at one moment. */
 export type Reading = Readonly<Record<Quantity, number>> & {
-  /** Since the first reading. */
+  /** Seconds since the first reading. */
   readonly seconds: number;
-  /** Minutes of the simulated day so far. */
+  /** Minutes of the simulated day that have passed. */
   readonly round: number;
 };
 
-/** A service as seen from outside: its process, its data folder, its operator port. */
+/** A service as seen from outside: its process, its data folder and its operator port. */
 export interface Observed {
   readonly pid: number;
   readonly dataDir: string;
@@ -56,7 +56,10 @@ export async function read(observed: Observed): Promise<Readonly<Record<Quantity
   };
 }
 
-/** Read before the collection, which stops the event loop; each read starts a new interval. */
+/**
+ * Returns the delay of the event loop. It is read before the collection, which stops the loop; each read
+ * starts a new interval.
+ */
 async function loopDelayOf(operatorPort: number): Promise<number> {
   return metricOf(await readMetrics(operatorPort), 'event_loop_delay_ms{quantile="0.99"}');
 }
@@ -67,20 +70,20 @@ function metricOf(metrics: MetricValues, name: string): number {
   return value;
 }
 
-/** Targets of the open descriptors. */
+/** The targets of the open descriptors. */
 function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).flatMap((name) => {
     try {
       return [readlinkSync(join(folder, name))];
     } catch {
-      // Closed since the folder was read.
+      // The descriptor was closed after the folder was read.
       return [];
     }
   });
 }
 
-/** Processes of the private database that serve a connection; 0 without a private database. */
+/** The number of processes of the private database that serve a connection; 0 without a private database. */
 function databaseConnectionsIn(dataDir: string): number {
   const file = join(dataDir, "postgres/postmaster.pid");
   if (!existsSync(file)) return 0;
@@ -90,7 +93,7 @@ function databaseConnectionsIn(dataDir: string): number {
     try {
       return /127\.0\.0\.1|\[local\]/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
     } catch {
-      // Ended since the list was read.
+      // The process ended after the list was read.
       return false;
     }
   }).length;

@@ -15,7 +15,7 @@ const WAV = new Uint8Array(writeWav(silence(0.5), 16_000));
 const SPOKEN = speech("asterisk-ru-core/vm-goodbye.flac");
 const SPOKEN_WAV = new Uint8Array(writeWav(SPOKEN, 16_000));
 
-/** A minute of a small service's day: each visit happens once, all at the same time. */
+/** A minute of a small service's day. Each visit happens once, and all happen at the same time. */
 const VISITS: Readonly<Record<string, Visit>> = {
   speech: async (service) => {
     await (await post(service, "/v1/tts", JSON.stringify({ text: "Ия.", nfe: 4 }))).arrayBuffer();
@@ -38,7 +38,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   "a damaged file": async (service) => {
     await (await post(service, "/v1/transcribe", new Uint8Array(2_000).fill(7))).arrayBuffer();
   },
-  "an upload that breaks off": async (service) => {
+  "an upload that is cut off": async (service) => {
     const connection = await RawConnection.open(service.port);
     await connection.write(
       `POST /v1/transcribe HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${service.key}\r\n` +
@@ -50,7 +50,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   "live session": async (service) => {
     await runLive({ url: service.url, key: service.key, pcm: SPOKEN, isPaced: false, messageSamples: 640 });
   },
-  "live session of another protocol": async (service) => {
+  "live session over another protocol": async (service) => {
     const address = `${service.url.replace("http", "ws")}/v1/listen?encoding=linear16&sample_rate=16000`;
     const socket = new WebSocket(address, { headers: { authorization: `Token ${service.key}` } });
     const closed = once(socket, "close");
@@ -59,7 +59,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
     socket.send(JSON.stringify({ type: "CloseStream" }));
     await closed;
   },
-  "live session that breaks off": async (service) => {
+  "live session that is cut off": async (service) => {
     const { port, key } = service;
     const client = await WebSocketClient.open({ port, path: "/v1/stream", key });
     await client.write(frame(new Uint8Array(32_000), { opcode: OPCODE.binary }));
@@ -81,7 +81,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   },
 };
 
-/** Number of visits in a round. */
+/** The number of visits in a round. */
 export const VISITS_PER_ROUND = Object.keys(VISITS).length;
 
 /** Performs every visit once. @throws with the visit's name if one fails */

@@ -1,4 +1,4 @@
-// State shared by services on one database, tested with two stores as two services open them.
+// State that services on one database share. The tests open two stores, as two services would.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -31,13 +31,13 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     await one?.close();
   });
 
-  test("derive the same secrets and have the same time", () => {
+  test("they derive the same secrets and have the same time", () => {
     assert.deepEqual(one.secretFor("a"), other.secretFor("a"));
     assert.notDeepEqual(one.secretFor("a"), one.secretFor("b"));
     assert.ok(Math.abs(one.sharedClock.nowMs() - other.sharedClock.nowMs()) < 5_000);
   });
 
-  test("a token works once over all services, until its key is revoked", async () => {
+  test("a token works once across all services, until its key is revoked", async () => {
     const identity = { keyId: "key_unknown", organizationId: "org_development", tier: "free" } as const;
     const token = { id: randomBytes(16), untilMs: one.sharedClock.nowMs() + 60_000, identity };
     const tries = [one, other, one, other].map((store) => store.tokenUses.use(token));
@@ -68,7 +68,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
     assert.equal(await other.tokenUses.use(token()), false);
   });
 
-  test("concurrent attempts on both do not exceed the limit", async () => {
+  test("concurrent attempts on both services do not exceed the limit", async () => {
     const rules = { kind: "guesses", attempts: 5, windowMs: 900_000 };
     const clock = new ManualClock();
     const limiters = [one, other].map((store) => new AttemptLimiter(rules, store.console.attempts, clock));
@@ -100,7 +100,7 @@ describe("two stores on one database", { concurrency: 1 }, () => {
         assert.equal(await other.console.attempts.take("late", rules), null, until);
         await one.console.attempts.clear("late");
       }
-      // As started by a service whose clock is ahead.
+      // The window was started by a service whose clock is ahead.
       assert.equal(await one.console.attempts.take("late", rules), null);
       await sql`update attempts set until = now() + interval '905 seconds'`;
       assert.equal(await other.console.attempts.take("late", rules), 900);

@@ -47,7 +47,7 @@ test("a key works from its creation to its revocation", async (t) => {
   assert.match(rawKey, /^sk-svc-[0-9a-f]{48}$/);
   assert.match(created.id, /^key_[0-9a-f]{24}$/);
 
-  await t.test("only a hash of it is stored", async () => {
+  await t.test("only a hash of the key is stored", async () => {
     const sql = connect(databaseUrl, SILENT);
     const [row] = await sql<{ text: string }[]>`select row_to_json(api_keys)::text as text from api_keys`;
     const [{ length } = { length: 0 }] = await sql<{ length: number }[]>`select length(hash) from api_keys`;
@@ -58,14 +58,14 @@ test("a key works from its creation to its revocation", async (t) => {
     assert.equal(created.prefix + created.lastFour, rawKey.slice(0, 11) + rawKey.slice(-4));
   });
 
-  await t.test("it is found, and its use recorded", async () => {
+  await t.test("the key is found, and its use is recorded", async () => {
     const owner = { keyId: created.id, organizationId: organization.id, tier: "free" };
     assert.deepEqual(await store.keys.find(rawKey), owner);
     assert.equal(await store.keys.find(newRawKey()), null);
     await eventually("last use", async () => (await store.apiKeys.list())[0]?.lastUsedAt != null);
   });
 
-  await t.test("its revocation is final and takes effect within 30 s", async () => {
+  await t.test("a revocation is final and takes effect within 30 s", async () => {
     const revoked = await store.apiKeys.revoke(created.id);
     assert.ok(revoked?.revokedAt instanceof Date);
     assert.deepEqual((await store.apiKeys.revoke(created.id))?.revokedAt, revoked.revokedAt);
@@ -178,7 +178,7 @@ test("a database of a newer version is rejected", async () => {
   );
 });
 
-test("a database with keys of another pepper is rejected", async () => {
+test("a database with keys hashed with another pepper is rejected", async () => {
   const databaseUrl = await newDatabase();
   await (await openOn(databaseUrl)).close();
   const dataDir = await temporaryFolder();
@@ -268,7 +268,7 @@ test("the development key", async (t) => {
   });
 });
 
-test("one query finds those that have ended among 70,000 keys and sessions", async (t) => {
+test("one query finds the ended ones among 70,000 keys and sessions", async (t) => {
   const store = await openOn(await newDatabase());
   t.after(() => store.close());
   const { id: organizationId } = await store.organizations.create("many");
@@ -303,7 +303,7 @@ async function openOn(databaseUrl: string, options: { clock?: ManualClock } = {}
   );
 }
 
-/** A port in front of the server that can be closed, with every connection through it. */
+/** Opens a port in front of the server. It can be closed together with every connection through it. */
 async function openGate(targetPort: number) {
   const sockets = new Set<Socket>();
   const gate = createServer((client) => {

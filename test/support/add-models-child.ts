@@ -1,7 +1,7 @@
-// Adds a model of a catalogue to several folders, as `dauys models add` does, and gets killed by its parent.
-// Arguments: catalogue, name, endpoint of the hub, then a number of steps and a path for each folder. The
-// addition to a folder starts after that many steps of the previous addition. Each step prints its addition
-// and its bytes.
+// Adds a model of a catalogue to several folders, as `dauys models add` does, until its parent kills it. The
+// arguments are the catalogue, the name, the endpoint of the hub, and then a number of steps and a path for
+// each folder. The addition to a folder starts after that many steps of the previous addition. Each step
+// prints its addition and the number of bytes.
 import { readCatalogue } from "../../src/models/catalogue.js";
 import { addFromCatalogue } from "../../src/models/hub/add-from-catalogue.js";
 import { readHubOptions } from "../../src/models/hub/client.js";
@@ -30,7 +30,7 @@ async function add(index: number, folder: string, onStep: () => void): Promise<v
       note: () => {},
     },
   });
-  // An addition that waits for more steps starts now.
+  // An addition that waits for more steps may start now.
   for (let i = 0; i < 1_000; i++) onStep();
 }
 

@@ -25,7 +25,7 @@ export function speechAsWav(file: string): Buffer {
   return Buffer.from(wav.buffer, wav.byteOffset, wav.byteLength);
 }
 
-/** Writes that WAV to a folder that is deleted with the test process, and returns its path. */
+/** Writes the WAV of a recording to a folder that is deleted with the test process, and returns its path. */
 export async function speechAsWavFile(file: string): Promise<string> {
   const path = join(await temporaryFolder(), `${basename(file, ".flac")}.wav`);
   await writeFile(path, speechAsWav(file));
@@ -73,7 +73,7 @@ export function joined(...parts: readonly Int16Array[]): Int16Array {
   return whole;
 }
 
-/** Cuts audio into pieces; the sizes repeat. */
+/** Cuts audio into pieces of these sizes, used in turn. */
 export function cut(pcm: Int16Array, sizes: readonly number[]): Int16Array[] {
   const pieces: Int16Array[] = [];
   for (let offset = 0; offset < pcm.length; ) {

@@ -5,11 +5,11 @@ import { uniform } from "./seed.js";
 /** Returns damaged bytes of a message. */
 type Damage = (bytes: Uint8Array, random: () => number) => Uint8Array;
 
-/** At the end of each message, after the MessagePack data. */
+/** The size of the checksum at the end of each message, after the MessagePack data. */
 const CHECKSUM_BYTES = 4;
 /** Just below the 1 MB that a server accepts. */
 const HUGE_BYTES = 1_000_000;
-/** Messages for each kind of subject; more would only measure the network. */
+/** The number of huge messages for each kind of subject. More would only measure the network. */
 const MOST_HUGE = 3;
 const OTHER_TYPES: readonly unknown[] = [null, 7, "text", [], {}, true, { type: 7, n: "1", nth: null }];
 
@@ -22,7 +22,8 @@ const DAMAGES: readonly Damage[] = [
   () => new Uint8Array(),
   (bytes, random) => noise(bytes.length + 1, random),
   (bytes) => Uint8Array.from([...bytes, ...bytes]),
-  // Arrays of 30 million elements inside one another: a decoder that trusts the lengths runs out of memory.
+  // Arrays of 30 million elements are nested in one another. A decoder that trusts the lengths runs out of
+  // memory.
   (bytes) => Uint8Array.from({ length: bytes.length + 5 }, (_, at) => [0xdd, 1, 0xc9, 0xc3, 0x80][at % 5]!),
 ];
 const HUGE: readonly Damage[] = [
@@ -35,13 +36,16 @@ const HUGE: readonly Damage[] = [
 ];
 
 /**
- * Subscribes to every message on the bus and publishes damaged copies of it, on its subject and its reply
+ * Subscribes to every message on the bus, and publishes damaged copies of it on its subject and its reply
  * subject. Each kind of subject gets every kind of damage in turn.
  */
 export class BusFuzzer {
   readonly #connection: NatsConnection;
   readonly #random: () => number;
-  /** Damaged messages by kind of subject: its words, with `*` for names and numbers. */
+  /**
+   * The number of damaged messages by kind of subject. A kind is the subject's words, with `*` for names and
+   * numbers.
+   */
   readonly counts = new Map<string, number>();
   #isStopped = false;
 
@@ -58,7 +62,7 @@ export class BusFuzzer {
     return fuzzer;
   }
 
-  /** Resolves when the server has all damaged messages. */
+  /** Resolves once the server has received all damaged messages. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#connection.drain();
@@ -66,7 +70,7 @@ export class BusFuzzer {
 
   #spoil({ subject, reply, data }: Msg): void {
     if (this.#isStopped) return;
-    // The client reuses its memory.
+    // The data is copied, because the client reuses its memory.
     const bytes = new Uint8Array(data);
     this.#publish(subject, bytes);
     if (reply !== undefined && reply !== "") this.#publish(reply, bytes);
@@ -110,7 +114,7 @@ function flipped(bytes: Uint8Array, count: number, random: () => number): Uint8A
   return copy;
 }
 
-/** Returns the same keys with values of unexpected types; a list if the message is not a map. */
+/** Returns the same keys with values of unexpected types, or a list if the message is not a map. */
 function valuesOfOtherTypes(bytes: Uint8Array): Uint8Array {
   try {
     const known = Object.entries(decode(bytes.subarray(0, -CHECKSUM_BYTES)) as object);

@@ -6,7 +6,7 @@ import { connectNats } from "../../src/bus/nats-bus.js";
 /** Connections to one bus, which can be lost and restored together. */
 export interface Buses {
   connect(): Promise<Bus>;
-  /** Drops every connection, with messages in flight. */
+  /** Drops every connection and the messages in flight. */
   interrupt(): Promise<void>;
   resume(): Promise<void>;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export const BUSES: readonly {
   { name: "NATS", skip: WITHOUT_NATS, open: () => openNats() },
 ];
 
-/** @throws the errors of subscribers, when they handle a message */
+/** @throws the errors of subscribers while they handle a message */
 export function openHub(): Buses {
   const hub = new InProcessHub((error) => {
     throw error;

@@ -40,7 +40,7 @@ export const CATALOG: Catalog = {
   hearing: new ModelList([HEARING]),
 };
 
-/** Two models of each task; the second has another voice, no word times and no hot words. */
+/** Two models for each task. The second has another voice, no word times and no hot words. */
 export const TWO_OF_EACH: Catalog = {
   speaking: new ModelList([
     SPEAKING,
@@ -59,7 +59,7 @@ export const TWO_OF_EACH: Catalog = {
   ]),
 };
 
-/** Returns one recognizer with these letters. */
+/** Returns a single recognizer with these letters. */
 export function hearingIn(letters: string): ModelList<HearingModel> {
   return new ModelList([{ ...HEARING, alphabet: new Set(letters) }]);
 }

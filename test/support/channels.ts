@@ -22,7 +22,7 @@ export function interleaved(channels: readonly Int16Array[]): Int16Array {
 /** Returns a 16-bit WAV of channels of equal length. */
 export function wavOfChannels(channels: readonly Int16Array[], rateHz = RATE_HZ): Buffer {
   const samples = interleaved(channels);
-  // `wavOf` writes the header, for as many channels of silence.
+  // `wavOf` writes the header, with silence in as many channels.
   const wav = Buffer.from(wavOf(new Int16Array(channels[0]!.length), rateHz, channels.length));
   wav.set(new Uint8Array(samples.buffer), wav.length - samples.byteLength);
   return wav;
@@ -43,8 +43,8 @@ async function spoken({ url, key }: SharedService, text: string, voice: string):
 }
 
 /**
- * Two people who talk in turns: the first, the second, and the first again. Each channel has one voice, and
- * ends with a second of silence.
+ * The speech of two people who take turns: the first, the second, and the first again. Each channel has one
+ * voice, and ends with a second of silence.
  */
 export async function twoSpeakers(service: SharedService): Promise<readonly [Int16Array, Int16Array]> {
   const [question, answer, thanks] = await Promise.all([

@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL("./run-commands.js", import.meta.url));
 /** Keeps commands from using the key of a service in `./data`. */
 export const NO_SERVICE = { DATA_DIR: "build/no-data-of-a-service" } as const;
 
-/** Ends with this process, when its standard input closes. */
+/** The process that runs commands. It ends with this process, when its standard input closes. */
 let running: {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
   next(): Promise<string>;
@@ -18,8 +18,9 @@ let running: {
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command line in a process that all tests of this process share, one after another, because most of
- * the time of a command is the start of its process. `dauys` of `cli/support` starts a process, as users do.
+ * Runs a command line in a process that all tests of this process share, one after another, because most of a
+ * command's time is the start of its process. `dauys` of `cli/support` starts a process for each command, as
+ * users do.
  */
 export function dauysInTurn(
   args: readonly string[],

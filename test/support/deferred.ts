@@ -15,7 +15,7 @@ export function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** Waits until callbacks of settled promises have run. */
+/** Waits until the callbacks of settled promises have run. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 import { findEspeak } from "../../native/phonemes/espeak.js";
 
-/** Path of espeak-ng, which `npm test` installs as root; null if it is missing. */
+/** The path of espeak-ng, which `npm test` installs as root; null if it is missing. */
 export const ESPEAK = findEspeak(process.env["PATH"] ?? "");
 
 /** Options of tests that need it. */

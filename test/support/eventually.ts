@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const POLL_MS = 20;
 
-/** Polls until `isTrue`. @throws after `limitMs` */
+/** Polls until `isTrue` resolves to true. @throws after `limitMs` */
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

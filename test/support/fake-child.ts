@@ -1,7 +1,7 @@
 import type { Child } from "../../core/kernel/supervisor.js";
 import { type Deferred, deferred } from "./deferred.js";
 
-/** A child that runs until it is stopped or made to fail. */
+/** A child process that runs until it is stopped or made to fail. */
 export class FakeChild implements Child {
   readonly ended: Promise<Error | null>;
   stopCalls = 0;
@@ -11,7 +11,7 @@ export class FakeChild implements Child {
     this.ended = this.#ending.promise;
   }
 
-  /** Ends with an error. */
+  /** Makes the child end with an error. */
   fail(reason: Error): void {
     this.#ending.resolve(reason);
   }

@@ -1,10 +1,10 @@
 import type { Engine, ResidencyObserver } from "../../actors/residency/resident-model.js";
 import { type Deferred, deferred } from "./deferred.js";
 
-/** Engines whose starts and stops end when the test decides, and that record misuse. */
+/** Engines whose starts and stops complete when the test decides. They record misuse. */
 export class FakeEngines {
   readonly made: FakeEngine[] = [];
-  /** Violated rules; must stay empty. */
+  /** The violated rules, of which there must be none. */
   readonly faults: string[] = [];
   readonly observed: string[] = [];
   readonly observer: ResidencyObserver = {
@@ -37,7 +37,7 @@ export class FakeEngines {
 
 export class FakeEngine implements Engine {
   phase: "new" | "starting" | "started" | "failed" | "stopping" | "stopped" = "new";
-  /** Current users of the engine. */
+  /** The number of current users of the engine. */
   useCount = 0;
   readonly #engines: FakeEngines;
   readonly #start: Deferred<void> = deferred();

@@ -2,13 +2,13 @@ import type { LiveSink } from "../../core/ports/conversations.js";
 import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 
-/** A decoder that records its input and emits the events of the test. */
+/** A decoder that records its input and emits the events that the test provides. */
 export class FakeLiveDecoder implements LiveDecoder, LiveFeed {
-  /** Samples that it still accepts. */
+  /** The number of samples that the decoder still accepts. */
   roomSamples = Number.POSITIVE_INFINITY;
   options: LiveOptions | null = null;
   readonly samples: number[] = [];
-  /** Calls of `finalize`, `finish` and `release`, in order. */
+  /** The calls of `finalize`, `finish` and `release`, in order. */
   readonly calls: string[] = [];
   #onEvent: (event: LiveEvent) => void = () => undefined;
 
@@ -47,7 +47,7 @@ export class FakeLiveDecoder implements LiveDecoder, LiveFeed {
 export class RecordingSink implements LiveSink {
   readonly messages: StreamServerMessage[] = [];
   readonly closes: { readonly code: number; readonly reason: string }[] = [];
-  /** Messages after the close; there must be none. */
+  /** The number of messages after the close, which must be 0. */
   lateMessageCount = 0;
 
   send(message: StreamServerMessage): void {

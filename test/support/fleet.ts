@@ -15,11 +15,12 @@ import { SILENT } from "./silent-log.js";
 
 const OF_FLEET = { cell: "test", zone: "here", model: "svc-kk-ru-v2", manifest: "hash" };
 const LANE_WINDOW_BYTES = 1_048_576;
-/** For threads that share two cores with many others. */
+/** A limit for threads that share two cores with many others. */
 const PATIENT_MS = 20_000;
 
 /**
- * Returns an engine node in this process, with one real worker unless `changes` say otherwise; not started.
+ * Returns an engine node in this process that is not started. It has one real worker unless `changes` say
+ * otherwise.
  */
 export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {}): Promise<LiveHost> {
   const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
@@ -37,7 +38,7 @@ export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {})
   });
 }
 
-/** Returns the gateway side: a live engine whose workers are nodes on the bus; not started. */
+/** Returns the gateway side, not started: a live engine whose workers are nodes on the bus. */
 export async function remoteLiveEngine(
   bus: Bus,
   {
@@ -72,9 +73,9 @@ export async function remoteLiveEngine(
   return {
     engine,
     directory,
-    /** Why lanes were lost, in order. */
+    /** The reasons why lanes were lost, in order. */
     endings: endings as readonly LaneEnding[],
-    /** Why lanes moved to other nodes, in order. */
+    /** The reasons why lanes moved to other nodes, in order. */
     moves: moves as readonly LaneMove[],
     inFlightBytes: () => inFlightBytes,
     stop: async () => {

@@ -3,7 +3,7 @@ import { chmod, cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The shipped packages. Tests run in the repository's root. */
+/** The folders of the shipped packages. Tests run in the repository's root. */
 export const RECOGNIZER_FOLDER = "models/svc-kk-ru-v2";
 export const SYNTHESIZER_FOLDER = "models/svc-kk-v1";
 
@@ -15,20 +15,20 @@ process.on("exit", () => {
 /** Creates a folder that is deleted when the test process ends, after everything in it is closed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
-  // A private server may run as another OS user, who needs access.
+  // A private server may run as another OS user, who needs access to the folder.
   await chmod(folder, 0o711);
   temporaryFolders.push(folder);
   return folder;
 }
 
-/** Copies a package, so that a test may damage it. */
+/** Copies a package so that a test may damage the copy. */
 export async function copyOfPackage(packageFolder: string): Promise<string> {
   const folder = await temporaryFolder();
   await cp(packageFolder, folder, { recursive: true });
   return folder;
 }
 
-/** Replaces the manifest of a package by the result of `change`. */
+/** Replaces the manifest of a package with the result of `change`. */
 export async function changeManifest(folder: string, change: (manifest: Json) => Json): Promise<void> {
   const path = join(folder, "manifest.json");
   const manifest = existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as Json) : {};
@@ -37,7 +37,10 @@ export async function changeManifest(folder: string, change: (manifest: Json) =>
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Returns a copy of a tiny package as `models add` makes it: with the near voice. */
+/**
+ * Returns a copy of a tiny package as `models add` would make it, with the voice activity graph for near
+ * voices.
+ */
 export async function tinyWithNearVoice(id: string): Promise<string> {
   const copy = await copyOfPackage(`test/fixtures/adapters/${id}`);
   await changeManifest(copy, (manifest) => {

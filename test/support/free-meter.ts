@@ -4,17 +4,17 @@ import type { Hold, LiveFunds, LiveMeter, SpeechMeter, UsageMeter } from "../../
 
 /** A meter that permits everything and records what would have been charged. */
 export class FreeMeter implements UsageMeter {
-  /** Calls of `hold`, `charge`, `delivered N`, `complete`, `refund N` and `release`, in order. */
+  /** The calls of `hold`, `charge`, `delivered N`, `complete`, `refund N` and `release`, in order. */
   readonly calls: string[] = [];
-  /** Samples of each settled live session. */
+  /** The samples of each settled live session. */
   readonly settledSamples: number[] = [];
-  /** The error of the next hold. */
+  /** The error that the next hold gets. */
   refusal: ServiceError | null = null;
   onFunds: (funds: LiveFunds) => void = () => {};
 
   readonly #isPatient: boolean;
 
-  /** @param isPatient whether it reports no funds until the test does */
+  /** @param isPatient whether the meter reports no funds until the test does */
   constructor({ isPatient = false } = {}) {
     this.#isPatient = isPatient;
   }

@@ -13,9 +13,9 @@ import {
 } from "./folders.js";
 
 /**
- * Returns settings of a service with the shipped models, but a language model of one word and no weight: the
- * shipped one takes a second of CPU to unpack at each start. For tests of requests and credits, since
- * transcripts come from the graphs alone.
+ * Returns the settings of a service with the shipped models, except for a language model with a single word
+ * of weight 0. The shipped language model takes a second of CPU to unpack at each start. For tests of
+ * requests and credits, because transcripts then come from the graphs alone.
  */
 export async function lightModels(): Promise<{ readonly MODELS_DIR: string }> {
   const folder = await temporaryFolder();

@@ -30,7 +30,7 @@ export class LiveListener {
     return this.events.filter((event) => event.type === "final");
   }
 
-  /** Text of all finals so far. */
+  /** The text of all finals so far. */
   get text(): string {
     return this.finals.map((final) => final.text).join(" ");
   }
@@ -49,7 +49,7 @@ export class LiveListener {
     }
   }
 
-  /** Writes pieces in order, with pauses for the decoder now and then, and when its backlog is full. */
+  /** Writes pieces in order. Pauses now and then for the decoder, and whenever its backlog is full. */
   async writeAll(pieces: readonly Int16Array[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
       for (let written = this.feed.write(piece); written < piece.length; ) {
@@ -69,7 +69,7 @@ export class LiveListener {
   }
 }
 
-/** Returns the finals of audio in these pieces, from a new session. */
+/** Returns the finals of a new session that receives audio in these pieces. */
 export async function finalsOf(
   decoder: LiveDecoder,
   pieces: readonly Int16Array[],

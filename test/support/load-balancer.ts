@@ -7,14 +7,14 @@ import { uniform } from "./seed.js";
 export interface LoadBalancer {
   readonly url: string;
   readonly port: number;
-  /** Requests by service. */
+  /** The number of requests that each service got. */
   counts(): readonly number[];
   close(): Promise<void>;
 }
 
 /**
- * @param portsNow current ports of the services, always as many: a restarted service has another port
- * @param seed decides which request goes where
+ * @param portsNow current ports of the services. Their number is fixed; a restarted service has another port.
+ * @param seed determines which request goes where
  */
 export async function openLoadBalancer(
   portsNow: () => readonly number[],
@@ -28,7 +28,7 @@ export async function openLoadBalancer(
     return portsNow()[nth]!;
   };
   const server = createServer((asked, answer) => forward(asked, answer, pick()));
-  // Responses stay unchanged, and connections live as long as the clients want.
+  // Responses pass unchanged, and connections live as long as the clients want.
   server.requestTimeout = 0;
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -64,7 +64,7 @@ export async function openLoadBalancer(
   };
 }
 
-/** Forwards a request over a new connection; a kept one would always lead to the same service. */
+/** Forwards a request over a new connection, because a reused one would always lead to the same service. */
 function forward(asked: IncomingMessage, answer: ServerResponse, port: number): void {
   const { method, url, rawHeaders } = asked;
   const target = request({ host: "127.0.0.1", port, method, path: url, agent: false, setHost: false });

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A repository of the hub, with its files by path. */
+/** A repository of the hub, which contains its files by path. */
 export interface Repository {
   readonly commit: string;
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Required for its files, as for gated repositories. */
+  /** The token that its files require, as in gated repositories. */
   readonly token?: string;
 }
 
@@ -17,9 +17,9 @@ export type Fault =
   | { readonly kind: "cut"; readonly after: number; readonly isTaken: () => boolean }
   /** The response stalls, and the connection stays open. */
   | { readonly kind: "stall"; readonly after: number }
-  /** The whole file although a range was requested. */
+  /** The whole file is sent although a range was requested. */
   | { readonly kind: "whole" }
-  /** A range that starts one byte early. */
+  /** The range starts one byte too early. */
   | { readonly kind: "shifted" }
   /** One byte of the body is changed. */
   | { readonly kind: "changed" };
@@ -30,20 +30,21 @@ export interface SeenRequest {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Bytes written in one turn of the event loop. */
+/** The number of bytes written in one turn of the event loop. */
 const PIECE_BYTES = 8_192;
 
 /**
- * A hub that behaves like the real one: large files redirect to a server of another origin that supports
- * ranges; small ones redirect to another path of the hub. Headers as recorded in `src/models/README.md`.
+ * A hub that behaves like the real one. Large files redirect to a server of another origin that supports
+ * ranges; small files redirect to another path of the hub. The headers are as recorded in
+ * `src/models/README.md`.
  */
 export class LocalHub {
   readonly requests: SeenRequest[] = [];
-  /** Chooses the fault of each response with a body; null for none. */
+  /** Chooses the fault of each response that has a body; null for none. */
   fault: (request: SeenRequest) => Fault | null = () => null;
-  /** Body bytes sent so far. */
+  /** The number of body bytes sent so far. */
   sentBytes = 0;
-  /** Called after each piece. */
+  /** Called after each piece is sent. */
   onSent: () => void = () => {};
   readonly #repositories: Readonly<Record<string, Repository>>;
   readonly #hub: Server;
@@ -67,7 +68,7 @@ export class LocalHub {
     return originOf(this.#hub);
   }
 
-  /** Requests for files on the server that the hub redirects to. */
+  /** The requests for files on the server that the hub redirects to. */
   get downloads(): readonly SeenRequest[] {
     return this.requests.filter(({ server }) => server === "cdn");
   }

@@ -1,18 +1,21 @@
 import type { Bus } from "../../core/ports/bus.js";
 import { BusWrapper } from "./bus-wrapper.js";
 
-/** Decides the fate of each published message by its number from 0. */
+/** Decides what happens to each published message, by its number from 0. */
 export type Fate = (nth: number) => "send" | "drop" | "hold";
 
-/** A connection that drops or holds back messages as the test says; later messages overtake held ones. */
+/**
+ * A connection that drops or holds back messages as the test decides. Later messages overtake those held
+ * back.
+ */
 export class LossyBus extends BusWrapper {
   readonly #pattern: RegExp;
   readonly #fate: Fate;
   #held: (() => void)[] = [];
-  /** Messages that matched the pattern. */
+  /** The number of messages that matched the pattern. */
   count = 0;
 
-  /** @param pattern of counted subjects; others are sent */
+  /** @param pattern matches the subjects that are counted; messages on other subjects are sent */
   constructor(bus: Bus, pattern: RegExp, fate: Fate) {
     super(bus);
     this.#pattern = pattern;

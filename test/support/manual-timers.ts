@@ -37,12 +37,12 @@ export class ManualTimers {
     return timers;
   }
 
-  /** Timers that have not run. */
+  /** The number of timers that have not run yet. */
   get pendingCount(): number {
     return this.#pending.size;
   }
 
-  /** Advances the time and runs due timers, in order. */
+  /** Advances the time and runs the timers that are due, in order. */
   advance(ms: number): void {
     const untilMs = this.nowMs + ms;
     for (let timer = this.#nextDue(untilMs); timer !== undefined; timer = this.#nextDue(untilMs)) {

@@ -1,9 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 
-/** Why there are no namespaces: they need root, and not every container permits them. */
+/** The reason why there are no namespaces, or false. They need root, and not every container permits them. */
 export const WITHOUT_NAMESPACES: string | false = whyNot();
 
-/** Why packets cannot be delayed and lost here: the kernel needs a module for it. */
+/**
+ * Returns the reason why packets cannot be delayed and lost here, or false. The kernel needs a module for
+ * that.
+ */
 export function whyNoImpairment(): string | false {
   if (WITHOUT_NAMESPACES !== false) return WITHOUT_NAMESPACES;
   const name = `dauys-try-tc-${process.pid}`;
@@ -27,7 +30,7 @@ export function whyNoImpairment(): string | false {
 /** A separate network, reached over links that can be cut. Only one can exist for each process. */
 export class NetworkNamespace {
   readonly #name = `dauys-${process.pid}`;
-  /** Prefix of commands that run inside. */
+  /** The prefix of commands that run inside. */
   readonly within: readonly string[] = ["ip", "netns", "exec", this.#name];
 
   constructor() {
@@ -35,7 +38,7 @@ export class NetworkNamespace {
     ip("-n", this.#name, "link", "set", "lo", "up");
   }
 
-  /** Adds a link. @param index identifies it. @returns the address of the inside */
+  /** Adds a link. @param index identifies the link @returns the address inside the namespace */
   link(index: number): string {
     const [outside, inside] = [this.#outside(index), this.#inside(index)];
     ip("link", "add", "name", outside, "type", "veth", "peer", "name", inside, "netns", this.#name);
@@ -46,7 +49,7 @@ export class NetworkNamespace {
     return address(index, 2);
   }
 
-  /** Cuts a link, without a signal to either side. */
+  /** Cuts a link without a signal to either side. */
   cut(index: number): void {
     ip("-n", this.#name, "link", "set", this.#inside(index), "down");
   }
@@ -55,7 +58,7 @@ export class NetworkNamespace {
     ip("-n", this.#name, "link", "set", this.#inside(index), "up");
   }
 
-  /** Delays and loses packets of a link in both directions. @see tc-netem(8) */
+  /** Delays and loses packets of a link, in both directions. @see tc-netem(8) */
   impair(
     index: number,
     { delayMs, lossPercent }: { readonly delayMs: number; readonly lossPercent: number },

@@ -10,7 +10,7 @@ export async function momentOfFault(afterMs: number): Promise<void> {
   await sleep(afterMs);
 }
 
-/** Checks for `forMs` that something stays true. @throws as soon as it does not */
+/** Checks for `forMs` that something remains true. @throws as soon as it is not */
 export async function stays(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
@@ -24,7 +24,7 @@ export async function stays(
   if (!(await isTrue())) throw new Error(`did not stay: ${what}`);
 }
 
-/** Throws if `work` takes longer: a deadline far beyond what a slow machine needs. */
+/** Throws if `work` takes longer than `limitMs`, a deadline far beyond what a slow machine needs. */
 export async function within<T>(limitMs: number, what: string, work: Promise<T>): Promise<T> {
   const isOver = new AbortController();
   const late = sleep(limitMs, undefined, { signal: isOver.signal, ref: false }).then(() => {

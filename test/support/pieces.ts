@@ -1,4 +1,4 @@
-/** Splits a text into pieces of one to four characters, the same for the same seed. */
+/** Splits a text into pieces of one to four characters. The same seed gives the same pieces. */
 export function splitAnywhere(text: string, seed: number): string[] {
   const characters = [...text];
   const pieces: string[] = [];

@@ -12,33 +12,36 @@ import { findPostgresBinaries } from "../../src/store/postgres/postgres-binaries
 import { temporaryFolder } from "./folders.js";
 import { SILENT } from "./silent-log.js";
 
-/** Tests run in the repository's root. */
+/** The path is relative to the repository's root, in which tests run. */
 const PREPARED_FOLDER = "build/test-database";
-/** Parts of a private database: its files and its password. */
+/** The parts of a private database: its files and its password. */
 const PARTS = ["postgres", "postgres-password"];
 /**
- * Additional settings: the data must survive killed processes but not a power loss, and on a disk shared by
- * all tests each commit would wait for every other write.
+ * Additional settings. The data must survive killed processes, but not a power loss; on a disk that all tests
+ * share, each commit would otherwise wait for every other write.
  */
 const SETTINGS = "fsync = off\nfull_page_writes = off\n";
-/** Deletes the second template database, a third of the 1,065 files that each test copies. */
+/** Deletes the second template database, which makes up a third of the 1,065 files that each test copies. */
 const SLIMMING = [
   "update pg_database set datistemplate = false where datname = 'template0'",
   "drop database template0",
 ];
-/** The module that creates the files; a change of it creates others. */
+/** The module that creates the files. If it changes, they are created again. */
 const MAKERS = "dist/src/store/postgres/postgres-cluster.js";
 
 const run = promisify(execFile);
 
-/** Returns a data folder with a migrated private database: copying takes 0.1 s, creating one 1.3 s of CPU. */
+/**
+ * Returns a data folder with a migrated private database. Copying one takes 0.1 s, creating one takes 1.3 s
+ * of CPU.
+ */
 export async function preparedFolder(): Promise<string> {
   const folder = await temporaryFolder();
   await prepareDatabase(folder);
   return folder;
 }
 
-/** Adds a private database to a data folder unless it has one, as a service would at its first start. */
+/** Adds a private database to a data folder that has none, as a service would at its first start. */
 export async function prepareDatabase(dataDir: string): Promise<void> {
   if (existsSync(join(dataDir, "postgres"))) return;
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
@@ -47,7 +50,10 @@ export async function prepareDatabase(dataDir: string): Promise<void> {
   await run("cp", ["-a", ...sources, dataDir]);
 }
 
-/** Returns the folder to copy from, created by the first process and kept until its makers change. */
+/**
+ * Returns the folder to copy from. The first process creates it, and it is kept until the code that makes it
+ * changes.
+ */
 async function preparedDatabase(): Promise<string> {
   const folder = join(PREPARED_FOLDER, await contentKey());
   if (existsSync(folder)) return folder;

@@ -9,7 +9,7 @@ function cases(): number[] {
   return drawn;
 }
 
-/** Returns the cases of another process, and its other output. */
+/** Returns the cases that another process draws, and its other output. */
 function casesOf(settings: Record<string, string>): { said: string; drawn: number[]; failure: string } {
   const { PROPERTY_SEED: _seed, PROPERTY_RUNS: _runs, ...environment } = process.env;
   const script = `
@@ -26,7 +26,7 @@ function casesOf(settings: Record<string, string>): { said: string; drawn: numbe
   return { drawn: JSON.parse(lines.pop() || "[]"), said: lines.join("\n"), failure: stderr };
 }
 
-test("every run without settings draws the same cases and prints nothing", () => {
+test("without settings, every run draws the same cases and prints nothing", () => {
   const { drawn, said } = casesOf({});
   assert.equal(drawn.length, 100);
   assert.equal(said, "");

@@ -1,10 +1,10 @@
 import { assert as assertOf, type IAsyncProperty, type IProperty, type Parameters } from "fast-check";
 import { RUN_FACTOR, SEED } from "./seed.js";
 
-/** fast-check with the seed and run factor of `seed.ts`; tests import it only from here. */
+/** fast-check with the seed and run factor of `seed.ts`. Tests import it only from this file. */
 export * from "fast-check";
 
-/** The default of fast-check. */
+/** The default number of runs in fast-check. */
 const DEFAULT_RUNS = 100;
 
 export function assert<Ts>(property: IAsyncProperty<Ts>, parameters?: Parameters<Ts>): Promise<void>;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import { sampleAt } from "./pcm-signal.js";
 
-/** Data of the thread that fills a queue. */
+/** The data of the thread that fills a queue. */
 export interface QueueWriterData {
   readonly queue: SharedArrayBuffer;
   readonly sampleCount: number;
@@ -11,8 +11,8 @@ export interface QueueWriterData {
 const LONGEST_PART_SAMPLES = 3_001;
 
 /**
- * Writes the signal as there is room, and posts the length of each part. Each message of the reader means
- * that there may be room again.
+ * Writes the signal whenever there is room, and posts the length of each part. Each message from the reader
+ * means that there may be room again.
  */
 function fill({ queue: buffer, sampleCount }: QueueWriterData): void {
   const port = parentPort!;

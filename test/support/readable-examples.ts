@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 export const READABLE_PAGE = "docs/readable-text.md";
 
-/** A command of an example. */
+/** A command in an example. */
 interface Step {
   readonly args: readonly string[];
   /** The output that the page shows. */

@@ -12,10 +12,10 @@ const DOCUMENTS = [
 ];
 
 /**
- * Returns the shell blocks with curl of README.md and the pages of the HTTP API, for a service at another
- * address and with its key in the environment.
+ * Returns the shell blocks with curl in README.md and the pages of the HTTP API. They call a service at
+ * another address, with its key in the environment.
  *
- * @throws if one of the documents has none
+ * @throws if one of the documents has no such block
  */
 export function pastedCurlBlocks(serviceUrl: string): string[] {
   return DOCUMENTS.flatMap((name) => {

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import { within } from "./pace.js";
 
-/** Far more time than a slow machine needs. */
+/** Much more time than a slow machine needs. */
 const DEADLINE_MS = 20_000;
 
 /** An event of `/v1/realtime`, as received. */
@@ -46,7 +46,7 @@ export class RealtimeEvents {
   }
 }
 
-/** Returns an `append` of audio. */
+/** Returns an `append` event with audio. */
 export function append(audio: Uint8Array): string {
   return JSON.stringify({
     type: "input_audio_buffer.append",

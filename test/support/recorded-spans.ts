@@ -1,6 +1,6 @@
 import type { Span, SpanAttributes, Tracer } from "../../core/ports/span.js";
 
-/** The record of one span. */
+/** What is recorded about one span. */
 export interface RecordedSpan {
   readonly name: string;
   /** The traceparent of its parent span, or of the request. */

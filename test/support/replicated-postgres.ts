@@ -17,7 +17,7 @@ import { SILENT } from "./silent-log.js";
 import { suspendPostgres } from "./suspended-postgres.js";
 
 const UP_WITHIN_MS = 60_000;
-/** Settings for replication; the service itself starts a server without them. */
+/** Settings for replication. A server that the service itself starts does not have them. */
 const SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -31,12 +31,12 @@ const SETTINGS = {
 
 /** A primary and its standby, behind one address. */
 export class ReplicatedPostgres {
-  /** The `DATABASE_URL` of services; leads to the primary, or to the standby after `promote`. */
+  /** The `DATABASE_URL` of services. It leads to the primary, or after `promote` to the standby. */
   readonly url: string;
   #primary: Server;
   #standby: Server;
   readonly #door: Door;
-  /** The connection of the standby to the primary. */
+  /** The connection from the standby to the primary. */
   readonly #stream: Door;
 
   private constructor(parts: { primary: Server; standby: Server; door: Door; stream: Door }) {
@@ -52,7 +52,8 @@ export class ReplicatedPostgres {
     const primaryDir = await preparedFolder();
     const standbyDir = await temporaryFolder();
     const password = (await readFile(join(primaryDir, "postgres-password"), "utf8")).trim();
-    // Restart with settings for a standby: by default a server keeps too little.
+    // Restart with the settings that a standby needs, because by default a server keeps too little of its
+    // log.
     await stopServer(await startServer(primaryDir, password, {}));
     // A copy of the files of a stopped server is a base backup.
     await promisify(execFile)("cp", ["-a", join(primaryDir, "postgres"), standbyDir]);
@@ -74,12 +75,12 @@ export class ReplicatedPostgres {
     }
   }
 
-  /** Cuts the replication. */
+  /** Cuts replication. */
   cutStream(): void {
     this.#stream.lead(null);
   }
 
-  /** Kills the primary like a power loss; the address leads nowhere. */
+  /** Kills the primary as a power loss would. The address then leads nowhere. */
   async losePrimary(): Promise<void> {
     this.#door.lead(null);
     await killAll(this.#primary);
@@ -98,7 +99,8 @@ export class ReplicatedPostgres {
   }
 
   /**
-   * Starts the server that was lost before `promote` as a synchronous standby, from a base backup of the primary.
+   * Starts the server that was lost before `promote` as a synchronous standby, from a base backup of the
+   * primary.
    */
   async rejoin(): Promise<void> {
     const { dataDir, password } = this.#standby;
@@ -114,7 +116,7 @@ export class ReplicatedPostgres {
     }
   }
 
-  /** Kills the standby like a power loss; with a synchronous standby, commits wait from now on. */
+  /** Kills the standby as a power loss would. From then on, commits wait if the standby was synchronous. */
   async loseStandby(): Promise<void> {
     await killAll(this.#standby);
   }
@@ -149,7 +151,7 @@ async function startServer(
 ): Promise<Server> {
   const binaries = await findPostgresBinaries();
   const { dir, launcher } = await openCluster({ binaries, dataDir, password });
-  // For a standby: these files were written here, not copied.
+  // A standby has these files, which were written here instead of copied.
   for (const own of ["standby.signal", "backup_label"])
     await handOver(join(dir, own), launcher).catch(() => {});
   const port = await freePort();
@@ -180,8 +182,8 @@ async function startServer(
 }
 
 /**
- * Copies a running server's files as its manual describes for backups without `pg_basebackup`, which the private
- * server's package lacks.
+ * Copies the files of a running server as the PostgreSQL manual describes for backups without
+ * `pg_basebackup`, which the package of the private server lacks.
  */
 async function copyRunning(sql: Sql, fromDir: string, toDir: string): Promise<void> {
   const [from, to] = [join(fromDir, "postgres"), join(toDir, "postgres")];
@@ -207,7 +209,7 @@ async function stopServer({ child }: Server): Promise<void> {
   await ended;
 }
 
-/** Kills the server and its processes at the same time; otherwise the processes would end cleanly. */
+/** Kills the server and its processes at the same time. Otherwise the processes would end cleanly. */
 async function killAll({ child }: Server): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const pid = child.pid!;
@@ -218,13 +220,13 @@ async function killAll({ child }: Server): Promise<void> {
     try {
       process.kill(Number(each), "SIGKILL");
     } catch {
-      // It has just ended by itself.
+      // The process has just ended by itself.
     }
   }
   await ended;
 }
 
-/** A TCP proxy in place of an address that moves: a name, a proxy, a virtual IP. */
+/** A TCP proxy that stands for an address that moves, such as a name, a proxy or a virtual IP. */
 class Door {
   readonly port: number;
   readonly #server;
@@ -245,7 +247,7 @@ class Door {
     return new Door(server, target);
   }
 
-  /** Ends all connections; new ones go to `port`, or nowhere. */
+  /** Ends all connections. New ones go to `port`, or nowhere if it is null. */
   lead(port: number | null): void {
     this.#target = port;
     for (const socket of this.#sockets) socket.destroy();
@@ -270,7 +272,7 @@ class Door {
       [far, near],
     ] as const) {
       this.#sockets.add(one);
-      // `close` follows.
+      // The `close` event follows.
       one.on("error", () => {});
       one.on("close", () => {
         this.#sockets.delete(one);

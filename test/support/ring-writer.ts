@@ -2,7 +2,7 @@ import { workerData } from "node:worker_threads";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { sampleAt } from "./pcm-signal.js";
 
-/** Data of the thread that fills a ring. */
+/** The data of the thread that fills a ring. */
 export interface RingWriterData {
   readonly ring: SharedArrayBuffer;
   readonly sampleCount: number;
@@ -10,7 +10,7 @@ export interface RingWriterData {
 
 const CHUNK_SAMPLES = 3_001;
 
-/** Writes the signal as there is room, and sleeps a little when the ring is full. */
+/** Writes the signal whenever there is room, and sleeps a little when the ring is full. */
 function fill({ ring: buffer, sampleCount }: RingWriterData): void {
   const ring = PcmRing.attach(buffer);
   const pause = new Int32Array(new SharedArrayBuffer(4));

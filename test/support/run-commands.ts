@@ -1,5 +1,6 @@
-// Runs command lines one after another in this process, whose start takes longer than they do: a line of JSON
-// with `args` and `env` on standard input, a line with `code`, `stdout` and `stderr` back.
+// Runs command lines one after another in this process, because starting a process takes longer than a
+// command. Standard input has one line of JSON with `args` and `env` for each command; the response is a line
+// with `code`, `stdout` and `stderr`.
 import { createInterface } from "node:readline/promises";
 import { runCommandLine } from "../../src/cli/main.js";
 

@@ -8,7 +8,7 @@ export interface Outcome {
 }
 
 export interface RunOptions {
-  /** The environment, except for `PATH`. */
+  /** The environment besides `PATH`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
 }

@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 
-/** The gate uses the same cases every time, so that it fails only because of a change. */
+/** The gate uses the same cases every time, so that it fails only because of a change in the code. */
 const GATE_SEED = 20_261_121;
 
-/** Seed of random cases: `PROPERTY_SEED=<number>`, or `random` for a search, which prints the seed. */
+/** The seed of random cases: `PROPERTY_SEED=<number>`, or `random` for a search, which prints its seed. */
 export const SEED = seedFrom(process.env["PROPERTY_SEED"]);
 
-/** Multiplies the number of cases: `PROPERTY_RUNS=20`. */
+/** Multiplies the number of cases, for example `PROPERTY_RUNS=20`. */
 export const RUN_FACTOR = factorFrom(process.env["PROPERTY_RUNS"]);
 
 /** Returns a generator of numbers from 0 to 1. @see mulberry32, Tommy Ettinger, public domain */

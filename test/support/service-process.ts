@@ -17,13 +17,13 @@ import { SILENT } from "./silent-log.js";
 
 export { type ServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
 
-/** With 2, every service of a test is two services behind one address, with one database. */
+/** If this is 2, every service of a test is two services behind one address, with one database. */
 const SERVICES = "TEST_SERVICES";
 
 /** Two services on one database. */
 export interface TwoServices extends ServiceProcess {
   readonly services: readonly [ServiceProcess, ServiceProcess];
-  /** Requests by service. */
+  /** The number of requests that each service got. */
   counts(): readonly number[];
 }
 
@@ -41,7 +41,9 @@ export async function startServiceProcess(
     : await startOne(environment, options);
 }
 
-/** Starts two services on the private database of the first; a seeded random choice spreads the requests. */
+/**
+ * Starts two services on the private database of the first. A seeded random choice distributes the requests.
+ */
 export async function startTwoServices(
   environment: Readonly<Record<string, string>> = {},
   options: ServiceProcessOptions = {},
@@ -98,7 +100,7 @@ async function startOne(
   };
 }
 
-/** Adds credits for a test that needs more than the free ones, without the process of a command. */
+/** Adds credits for a test that needs more than the free ones, without starting a process for a command. */
 export async function creditDevelopment({ dataDir }: ServiceProcess, credits: number): Promise<void> {
   const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
   const sql = connect(connection as PostgresConnection, SILENT);

@@ -9,16 +9,19 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { type ServiceProcess, startServiceProcess } from "./service-process.js";
 import { SILENT } from "./silent-log.js";
 
-/** A service that the files of a process share, each as a separate customer with the free credits. */
+/**
+ * A service that the test files of a process share. Each file is a separate customer with the free credits.
+ */
 export interface SharedService extends Pick<ServiceProcess, "url" | "key" | "dataDir"> {
   readonly organizationId: string;
-  /** Address of the operators' endpoints. */
+  /** The address of the operator endpoints. */
   readonly operatorUrl: string;
 }
 
 let running: Promise<{ readonly service: ServiceProcess; readonly operatorPort: number }> | null = null;
 
-// A hook of the group, not of its first file: `scripts/test-files.mjs` imports this file first.
+// This hook belongs to the group rather than to its first file, because `scripts/test-files.mjs` imports this
+// file first.
 after(async () => {
   if (running === null) return;
   const { service } = await running;

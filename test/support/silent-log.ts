@@ -1,4 +1,4 @@
 import { createLog, type Log } from "../../core/observe/log.js";
 
-/** A log whose lines no test reads. */
+/** A log for tests that read no log lines. */
 export const SILENT: Log = createLog({ level: "silent" });

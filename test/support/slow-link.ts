@@ -2,20 +2,20 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export interface SlowLinkOptions {
-  /** Port on 127.0.0.1 at the end of the link. */
+  /** The port on 127.0.0.1 at the end of the link. */
   readonly port: number;
-  /** In one direction. */
+  /** The delay in one direction. */
   readonly delayMs: number;
   readonly bytesPerSecond: number;
-  /** Share of the pieces that are lost and sent again after a retransmission timeout; 0 by default. */
+  /** The share of the pieces that are lost and sent again after a retransmission timeout; 0 by default. */
   readonly lossShare?: number;
-  /** Nothing arrives, and neither side gets a signal; false by default. */
+  /** True if nothing arrives and neither side gets a signal; false by default. */
   readonly isCut?: boolean;
 }
 
-/** Reading from a sender pauses above this. */
+/** Above this, the link stops reading from the sender. */
 const MOST_ON_THE_WAY_BYTES = 262_144;
-/** Shortest retransmission timeout of Linux. */
+/** The shortest retransmission timeout of Linux. */
 const RETRANSMISSION_MS = 200;
 const CUT_LOOK_MS = 20;
 
@@ -41,7 +41,7 @@ export class SlowLink {
     return link;
   }
 
-  /** Applies to open connections, for what is sent from now on. */
+  /** Changes the options. They apply to open connections, for everything that is sent from now on. */
   change(options: Partial<SlowLinkOptions>): void {
     this.#options = { ...this.#options, ...options };
   }
@@ -61,7 +61,7 @@ export class SlowLink {
       [far, near],
     ] as const) {
       this.#sockets.add(from);
-      // `close` follows.
+      // The `close` event follows.
       from.on("error", () => {});
       from.on("close", () => {
         this.#sockets.delete(from);
@@ -72,7 +72,7 @@ export class SlowLink {
   }
 }
 
-/** Delivers in order: two timers of different length from one turn may fire in the wrong order. */
+/** Delivers in order, because two timers of different delays set in one turn may fire in the wrong order. */
 function carry(from: Socket, to: Socket, optionsNow: () => SlowLinkOptions): void {
   const onTheWay: { readonly bytes: Buffer; readonly dueMs: number }[] = [];
   let isFreeAtMs = 0;

@@ -1,7 +1,7 @@
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { PieceModel } from "../../native/models/synthesizer.js";
 
-/** A piece as a model returns it, in parts, and where its characters are spoken. */
+/** A piece as a model returns it: in parts, with the times at which its characters are spoken. */
 export interface GivenPiece {
   readonly samples: Float32Array;
   readonly parts: readonly number[];

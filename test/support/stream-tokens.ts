@@ -4,7 +4,7 @@ import { ClientSecrets } from "../../src/http/client-secrets.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { StreamTokens } from "../../src/http/signed-credentials.js";
 
-/** Records uses like the database. */
+/** Records the uses of tokens, as the database does. */
 export function usesInMemory(): TokenUses {
   const used = new Set<string>();
   return {
@@ -25,7 +25,7 @@ export function streamTokens(
   return new StreamTokens({ secret: Buffer.alloc(32, 7), clock, uses, endings });
 }
 
-/** The same for client secrets. */
+/** Returns the client secrets of a single service. */
 export function clientSecrets(
   clock: SharedClock = systemClock,
   uses = usesInMemory(),

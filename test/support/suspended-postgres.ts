@@ -8,7 +8,7 @@ import { join } from "node:path";
 export async function suspendPostgres(dataDir: string): Promise<() => void> {
   const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8");
   const server = Number(text.split("\n")[0]);
-  // Suspended first, so that it starts no other process meanwhile.
+  // The server is suspended first, so that it starts no other process meanwhile.
   process.kill(server, "SIGSTOP");
   const children = await readFile(`/proc/${server}/task/${server}/children`, "utf8");
   const stopped = children.trim().split(" ").map(Number);

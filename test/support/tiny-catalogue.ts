@@ -19,7 +19,10 @@ async function filesOf(
 const GIGAAM = await filesOf("tiny-gigaam-ctc", ["model.onnx", "tokens.txt", "vad.onnx"]);
 const MATCHA = await filesOf("tiny-matcha", ["acoustic.onnx", "vocoder.onnx", "symbols.json"]);
 
-/** Repositories of the test hub: a recognizer, voice activity in another repository, a voice, a gated one. */
+/**
+ * The repositories of the test hub: a recognizer, its voice activity graph in another repository, a voice,
+ * and a gated one.
+ */
 export const REPOSITORIES: Readonly<Record<string, Repository>> = {
   "tiny/gigaam": {
     commit: COMMIT,
@@ -30,14 +33,14 @@ export const REPOSITORIES: Readonly<Record<string, Repository>> = {
   "tiny/gated": { commit: COMMIT, files: MATCHA, token: TOKEN },
 };
 
-/** Fields of entries and their files that a test changes. */
+/** The fields of entries and their files that a test changes. */
 export interface Changes {
   readonly entry?: Partial<Record<string, object>>;
-  /** By the file's name in the manifest. */
+  /** Changes by the file's name in the manifest. */
   readonly file?: Readonly<Record<string, object>>;
 }
 
-/** Writes a catalogue of the tiny packages. @returns its path and what it says */
+/** Writes a catalogue of the tiny packages. @returns its path and its content */
 export async function tinyCatalogue({
   entry = {},
   file = {},

@@ -2,10 +2,16 @@ import { FAMILIES } from "../../native/models/families.js";
 import type { RecognizerFamily } from "../../native/models/family.js";
 import { findPackages } from "../../native/models/find-packages.js";
 
-/** Committed packages with random weights, below 100 KB a graph: one for each family of public weights. */
+/**
+ * Committed packages with random weights, one for each family of public weights. Each graph has less than 100
+ * KB.
+ */
 export const TINY_PACKAGES = await findPackages("test/fixtures/adapters");
 
-/** Their recognizers, with the abilities of their families. Tests that use this cover a new package too. */
+/**
+ * The recognizers among them, with the abilities of their families. Tests that use this list cover new
+ * packages too.
+ */
 export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   const { id, family: name } = manifest;
   const isIts = (family: { readonly name: string; readonly task: string }): family is RecognizerFamily =>
@@ -23,7 +29,7 @@ export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   return [{ id, ...family.can, ...has, forget: family.can.forget(manifest) }];
 });
 
-/** Their synthesizers, each with its last voice. */
+/** The synthesizers among them, each with its last voice. */
 export const TINY_SYNTHESIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   if (manifest.task !== "synthesis") return [];
   const { id, family, voices } = manifest;

@@ -11,13 +11,13 @@ const RATE_HZ = 24_000;
 const SAMPLES_PER_LETTER = 240;
 
 /**
- * Speaks each letter as ten milliseconds of its character code, in two parts. Pieces with "ждет" pause in the
- * middle until the test calls `go`; those with "сбой" fail there.
+ * Speaks each letter as ten milliseconds of its character code, in two parts. Pieces that contain "ждет"
+ * pause in the middle until the test calls `go`; pieces that contain "сбой" fail there.
  */
 export class ToneSynthesizer implements Synthesizer {
-  /** Texts of all pieces that were started. */
+  /** The texts of all pieces that were started. */
   readonly begun: string[] = [];
-  /** Texts of pieces whose listener left. */
+  /** The texts of pieces whose listener left. */
   readonly aborted: string[] = [];
   #gate: Deferred<void> = deferred();
 

@@ -5,13 +5,16 @@ import { type Outcome, summarized } from "./outcome.js";
 import type { LevelResult } from "./result.js";
 
 const SEED = 1;
-/** More open requests than this fail here: the service is far beyond its knee, and sockets are limited. */
+/**
+ * Most open requests. Beyond this the bench fails new ones: the service is past its knee, and sockets are
+ * limited.
+ */
 const MOST_OPEN = 2_000;
 
 /**
- * Returns when requests are due, in milliseconds: an open-loop schedule, fixed before the first response.
+ * Returns when requests are due, in milliseconds. The schedule is open-loop: fixed before the first response.
  *
- * @param isEven at even distances, otherwise a Poisson process with a fixed seed
+ * @param isEven sends at even intervals; otherwise as a Poisson process with a fixed seed
  */
 export function arrivals(ratePerSecond: number, seconds: number, isEven: boolean): readonly number[] {
   const random = uniformRandom(SEED);
@@ -26,9 +29,9 @@ export function arrivals(ratePerSecond: number, seconds: number, isEven: boolean
 
 /** One request of a schedule. */
 export interface Call {
-  /** Credits reserved before it starts. */
+  /** Credits that are reserved before the call starts. */
   readonly estimate: number;
-  /** @param dueAtMs delays count from then, also if the request leaves late */
+  /** @param dueAtMs when the call is due; delays count from then, even if the request leaves late */
   run(
     dueAtMs: number,
   ): Promise<
@@ -36,7 +39,7 @@ export interface Call {
   >;
 }
 
-/** Starts each call when it is due, whether or not earlier ones have been answered. */
+/** Starts each call when it is due, even if earlier ones are still unanswered. */
 export async function runSchedule(
   { budget, signal, progress, isEven }: LevelContext,
   callOf: (nth: number) => Call,
@@ -53,7 +56,7 @@ export async function runSchedule(
     const { charged, main, ...outcome } = await call.run(dueAtMs);
     progress.active--;
     const credits = budget.settle(call.estimate, outcome.failure === null ? charged : 0);
-    // A request that Ctrl-C ended has not failed.
+    // A request that Ctrl-C ended did not fail.
     if (outcome.failure !== null && signal.aborted) return null;
     if (outcome.failure !== null) progress.failed++;
     progress.last = main ?? progress.last;

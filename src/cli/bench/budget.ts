@@ -1,6 +1,6 @@
 /**
- * Credits that a run may spend. Work reserves its estimated price before it starts and reports the charged one
- * after it, so that a run stays within its budget even if responses are missing.
+ * Credits that a run may spend. Work reserves its estimated price before it starts, and reports the charged
+ * price afterwards, so a run stays within its budget even if responses are missing.
  */
 export class Budget {
   readonly #limit: number;
@@ -8,12 +8,12 @@ export class Budget {
   #spent = 0;
   #isUsedUp = false;
 
-  /** @param limit credits; infinite for none */
+  /** @param limit in credits; infinite for no limit */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Whether work was left out because its price did not fit. */
+  /** Whether work was left out because its price exceeded the rest of the budget. */
   get isUsedUp(): boolean {
     return this.#isUsedUp;
   }
@@ -22,7 +22,7 @@ export class Budget {
     return this.#spent;
   }
 
-  /** Returns false if an estimate does not fit; after that, nothing fits. */
+  /** Returns false if an estimate does not fit. After that, nothing fits. */
   reserve(estimate: number): boolean {
     if (this.#isUsedUp || this.#spent + this.#reserved + estimate > this.#limit) {
       this.#isUsedUp = true;
@@ -32,7 +32,7 @@ export class Budget {
     return true;
   }
 
-  /** @param charged null if the response did not say it: the estimate counts */
+  /** @param charged null if the response did not report the charge; the estimate then counts */
   settle(estimate: number, charged: number | null): number {
     this.#reserved -= estimate;
     const credits = charged ?? estimate;

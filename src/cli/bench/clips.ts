@@ -6,24 +6,24 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 
 /** Sample rate of clips in memory. */
 export const RATE_HZ = 16_000;
-/** The recordings that come with the program, seen from the compiled file. */
+/** The recordings that ship with the program, relative to the compiled file. */
 const INCLUDED = new URL("../../../../src/cli/bench/clips/", import.meta.url);
-/** Samples quieter than this share of the peak (-40 dB) are not speech. */
+/** Samples quieter than this share of the peak (-40 dB) do not count as speech. */
 const SPEECH_FLOOR = 0.01;
 
 /** A spoken sentence. */
 export interface Clip {
   readonly name: string;
-  /** Null if unknown: word errors are then not counted. */
+  /** Null if unknown; word errors are then not counted. */
   readonly text: string | null;
-  /** Null for recordings of the user. */
+  /** Null for the user's own recordings. */
   readonly licence: string | null;
   /** Mono samples at {@link RATE_HZ}. */
   readonly pcm: Int16Array;
-  /** First sample of the speech, and the first one after it. */
+  /** First sample of the speech, and first sample after it. */
   readonly onsetSample: number;
   readonly endSample: number;
-  /** The file as it is, for uploads. */
+  /** The unchanged file, for uploads. */
   readonly wav: Uint8Array;
 }
 
@@ -35,7 +35,7 @@ interface IncludedClip {
   readonly end_s: number;
 }
 
-/** Reads the included recordings, or those of a language. */
+/** Reads the included recordings, or only those in one language. */
 export async function includedClips(language: string | null): Promise<readonly Clip[]> {
   const list = JSON.parse(await readFile(new URL("clips.json", INCLUDED), "utf8")) as readonly IncludedClip[];
   const wanted = list.filter(({ file }) => language === null || file.startsWith(`${language}-`));
@@ -49,10 +49,10 @@ export async function includedClips(language: string | null): Promise<readonly C
 }
 
 /**
- * Reads the WAV files of a folder; the text of `a.wav` is in `a.txt`, if there is one. The speech ends with the
- * last sample above -40 dB of the file's peak.
+ * Reads the WAV files of a folder, and the text of `a.wav` from `a.txt` if that exists. The speech ends with
+ * the last sample above -40 dB of the file's peak.
  *
- * @throws {Error} if the folder has no WAV file, or one without speech
+ * @throws {Error} if the folder has no WAV file, or if one has no speech
  */
 export async function clipsOf(folder: string): Promise<readonly Clip[]> {
   const names = (await readdir(folder)).filter((name) => /\.wav$/i.test(name)).sort();

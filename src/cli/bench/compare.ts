@@ -3,7 +3,7 @@ import { type BenchResult, type Distribution, type LevelResult, METRICS, type Me
 
 export const PERCENTILES = ["p50", "p95", "p99"] as const;
 
-/** How a percentile of the newer result differs from that of the older one, with a 95 % interval. */
+/** Difference between a percentile of the newer result and that of the older one, with a 95 % interval. */
 export interface Difference {
   readonly load: number;
   readonly metric: MetricName;
@@ -14,7 +14,10 @@ export interface Difference {
   readonly verdict: "better" | "worse" | "no clear difference";
 }
 
-/** Compares two results at the loads that both have. @throws {Error} if they have none, or another scenario */
+/**
+ * Compares two results at the loads that both have. @throws {Error} if the scenarios differ or no load
+ * matches
+ */
 export function compared(before: BenchResult, after: BenchResult): readonly Difference[] {
   if (before.scenario !== after.scenario)
     throw new Error(`cannot compare a result of "${before.scenario}" with one of "${after.scenario}"`);
@@ -55,7 +58,7 @@ function differenceOf(
 }
 
 /**
- * Combines the intervals of two independent estimates into one of their difference.
+ * Combines the confidence intervals of two independent estimates into an interval of their difference.
  * @see Zou and Donner, "Construction of confidence limits about effect measures", 2008 (MOVER)
  */
 export function differenceInterval(before: Estimate, after: Estimate): Estimate {

@@ -63,7 +63,7 @@ function deepgramText(answer: unknown): string {
   return results.channels[0]?.alternatives[0]?.transcript ?? "";
 }
 
-/** Uploads the clips in turn, `rate` a second. */
+/** Uploads the clips in turn, `rate` per second. */
 export function runFilesLevel(context: LevelContext, rate: number, seconds: number): Promise<LevelResult> {
   const { clips } = context;
   return runSchedule(context, (nth) => fileCall(context, clips[nth % clips.length]!), { rate, seconds });

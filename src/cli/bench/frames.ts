@@ -7,8 +7,8 @@ const MASK_BYTES = 4;
 const MASK = randomBytes(MASK_BYTES);
 
 /**
- * Encodes one message of a client as a WebSocket frame. All frames share the random mask of the process, so that
- * every session can send the same bytes.
+ * Encodes a client message as a WebSocket frame. All frames share one random mask per process, so that every
+ * session can send the same bytes.
  *
  * @see RFC 6455, 5.2
  */

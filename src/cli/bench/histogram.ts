@@ -1,7 +1,9 @@
-/** Width of a bucket near zero is `1 / RESOLUTION`; above 1 it is that share of the value: 0.5 %. */
+/** Buckets near zero are `1 / RESOLUTION` wide. Above 1 they are that share of the value, 0.5 %. */
 const RESOLUTION = 200;
 
-/** Returns the bucket of a value: even steps near zero, steps in proportion to the value far from it. */
+/**
+ * Returns the bucket of a value. Bucket widths are constant near zero and proportional to the value above it.
+ */
 export function bucketOf(value: number): number {
   return Math.round(Math.asinh(value) * RESOLUTION);
 }
@@ -11,7 +13,7 @@ export function middleOf(bucket: number): number {
   return Math.sinh(bucket / RESOLUTION);
 }
 
-/** Counts values in buckets of 0.5 % of the value, for percentiles of any number of values in little memory. */
+/** Counts values in buckets of 0.5 %, for percentiles of any number of values in little memory. */
 export class Histogram {
   readonly #counts = new Map<number, number>();
   #total = 0;
@@ -31,7 +33,7 @@ export class Histogram {
     return this;
   }
 
-  /** Returns the value below which a share of 0 to 1 of the values is; 0 for none. */
+  /** Returns the value below which `share` (0 to 1) of the values lie; 0 if there are none. */
   percentile(share: number): number {
     const wanted = Math.min(this.#total - 1, Math.floor(share * this.#total));
     let seen = 0;
@@ -42,7 +44,7 @@ export class Histogram {
     return 0;
   }
 
-  /** Returns pairs of value and count in rising order, merged so that there are at most `most`. */
+  /** Returns pairs of value and count in rising order, merged into at most `most` pairs. */
   pairs(most: number): readonly (readonly [value: number, count: number])[] {
     const sorted = this.#sorted();
     const per = Math.ceil(sorted.length / most);

@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps, Agent as SecureAgent } from "node:https";
 
-/** Connections are kept, as clients in production keep them. */
+/** Keeps connections open, as production clients do. */
 const AGENT = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 const SECURE_AGENT = new SecureAgent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 const TIMEOUT_MS = 120_000;
@@ -21,7 +21,7 @@ export interface HttpAnswer {
   readonly endedAtMs: number;
 }
 
-/** Sends a request. @throws {Error} whose message is a short reason, for status codes from 400 on too */
+/** Sends a request. @throws {Error} with a short reason as its message, also for statuses from 400 on */
 export function call({ method, url, headers, body, signal, onBytes }: HttpRequest): Promise<HttpAnswer> {
   const isSecure = url.startsWith("https:");
   return new Promise((settle, fail) => {
@@ -53,13 +53,13 @@ export function call({ method, url, headers, body, signal, onBytes }: HttpReques
   });
 }
 
-/** Closes kept connections, which would hold the process open. */
+/** Closes kept-alive connections, which would keep the process running. */
 export function closeConnections(): void {
   AGENT.destroy();
   SECURE_AGENT.destroy();
 }
 
-/** Credits that a response of our service says it cost; null if it says nothing. */
+/** Credits that our service reports in a response's headers; null if it reports none. */
 export function creditsOf(headers: IncomingHttpHeaders): number | null {
   const said = headers["x-svc-credits"];
   return typeof said === "string" && /^\d+$/.test(said) ? Number(said) : null;

@@ -12,24 +12,24 @@ export interface LevelContext {
   readonly model: string | null;
   readonly voice: string | null;
   readonly eouMs: number;
-  /** Requests at even distances instead of a Poisson process. */
+  /** Sends requests at even intervals instead of as a Poisson process. */
   readonly isEven: boolean;
   readonly budget: Budget;
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
 
-/** Figures for a status line, changed by the level that runs. */
+/** Numbers for a status line, updated by the level that is running. */
 export interface Progress {
   load: number;
   endsAtMs: number;
   active: number;
   failed: number;
-  /** Values of the main metric of the level. */
+  /** Latest value of the level's main metric. */
   last: number | null;
 }
 
-/** Keeps up a load for some seconds and measures it. */
+/** Applies a load for some seconds and measures it. */
 export type RunLevel = (context: LevelContext, load: number, seconds: number) => Promise<LevelResult>;
 
 /** CPU time of this process since `before`, in percent of one core. */
@@ -38,7 +38,7 @@ export function cpuPercent(before: NodeJS.CpuUsage, wallMs: number): number {
   return (user + system) / 10 / Math.max(1, wallMs);
 }
 
-/** Waits, but not longer than until the signal is aborted. */
+/** Waits, or returns early when the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((settle) => {
     if (signal.aborted || ms <= 0) return settle();

@@ -6,12 +6,12 @@ import type { LiveEvent, LiveOptions, LiveWire } from "./live-wires.js";
 import type { Pacer } from "./pacer.js";
 import { MESSAGE_MS, type SpokenPlan } from "./spoken-plan.js";
 
-/** A service that does not answer within this time after the audio has failed. */
+/** A service that does not answer within this time after the audio counts as failed. */
 const LAST_ANSWER_MS = 30_000;
 const CONNECT_MS = 60_000;
-/** Sessions start speaking on whole multiples, so that one wake-up of the process sends several messages. */
+/** Sessions start on multiples of this time, so that one wake-up of the process sends several messages. */
 const GRID_MS = 4;
-/** A service that leaves this much unread has stopped reading. */
+/** A service that leaves this many bytes unread has stopped reading. */
 const MOST_UNREAD_BYTES = 4_000_000;
 
 export interface TimedEvent {
@@ -22,9 +22,9 @@ export interface TimedEvent {
 /** Everything that a session sent and received. Times are those of `performance.now()`. */
 export interface SessionRun {
   readonly events: readonly TimedEvent[];
-  /** From the moment the session was due to `ready`; null if it never was. */
+  /** Time from when the session was due until `ready`; null if it never became ready. */
   readonly readyMs: number | null;
-  /** When the first sample was spoken. */
+  /** When the session spoke its first sample. */
   readonly startedAtMs: number;
   readonly sentSeconds: number;
   readonly failure: string | null;
@@ -51,7 +51,7 @@ class LiveSession {
   readonly #settle: (run: SessionRun) => void;
   readonly #events: TimedEvent[] = [];
   readonly #dueAtMs = performance.now();
-  /** Frames are written to it as they are, without a copy for each session. */
+  /** Socket that takes finished frames, so that no session needs its own copy. */
   #tcp: Socket | null = null;
   #socket: WebSocket | null = null;
   #readyAtMs: number | null = null;
@@ -101,7 +101,7 @@ class LiveSession {
     try {
       event = this.#parts.wire.read(JSON.parse(text));
     } catch {
-      this.#fail("a message that is not JSON");
+      this.#fail("the service sent a message that is not JSON");
     }
     if (event === null) return;
     if (event.type === "ready") this.#begin();
@@ -117,7 +117,7 @@ class LiveSession {
     this.#startedAtMs = Math.ceil(this.#readyAtMs / GRID_MS) * GRID_MS;
     const { plan, pacer } = this.#parts;
     pacer.add({
-      // A message is due once its last sample has been spoken.
+      // A message is due when its last sample has been spoken.
       firstAtMs: this.#startedAtMs + MESSAGE_MS,
       periodMs: MESSAGE_MS,
       count: plan.frames.length,
@@ -169,9 +169,9 @@ class LiveSession {
   }
 }
 
-/** Connects as ws does, which gives the names of its options. */
+/** Connects as `ws` does; its documentation names the options. */
 function connected(isSecure: boolean, { host = "", port = 0 }: ConnectionOptions): Socket {
-  // An address has no server name.
+  // An IP address cannot be a server name.
   const socket = isSecure
     ? connectTls({ host, port, servername: isIP(host) === 0 ? host : "" })
     : connect({ host, port });

@@ -3,14 +3,14 @@ import type { SessionRun, TimedEvent } from "./live-session.js";
 import { NO_OUTCOME, type Outcome } from "./outcome.js";
 import type { SpokenPlan, Utterance } from "./spoken-plan.js";
 
-/** A final belongs to a sentence if it ends this close to it, or starts before the next one does. */
+/** A final belongs to a sentence if it ends within this time of it, or starts before the next one. */
 const NEAR_SECONDS = 0.5;
 
 /**
- * Computes the delays of a session from the audio itself: a delay counts from the moment when the sample was due to
- * be spoken, also if the bench sent it late.
+ * Computes the delays of a session from the audio itself. A delay counts from when the sample was due to be
+ * spoken, even if the bench sent it late.
  *
- * @param levelStartedAtMs the start of the level, for the timeline
+ * @param levelStartedAtMs when the level started, for the timeline
  */
 export function outcomeOf(run: SessionRun, plan: SpokenPlan, levelStartedAtMs: number): Outcome {
   const spoken = plan.utterances.filter(({ end }) => end < run.sentSeconds);
@@ -57,8 +57,8 @@ interface Heard {
 }
 
 /**
- * Finds what belongs to a sentence. With times in the messages, its final ends within half a second of its end;
- * without them, it arrives after its end and before the next sentence.
+ * Finds the messages that belong to a sentence. If messages have times, its final ends within half a second
+ * of its end. Otherwise the final arrives after the sentence ends and before the next one.
  */
 function heardOf(
   { events }: SessionRun,

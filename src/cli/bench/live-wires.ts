@@ -1,6 +1,6 @@
 import { RATE_HZ } from "./clips.js";
 
-/** Interfaces that the bench can speak: ours, OpenAI's and Deepgram's. */
+/** Protocols that the bench can use: ours, OpenAI's and Deepgram's. */
 export const WIRES = ["dauys", "openai", "deepgram"] as const;
 
 export type WireName = (typeof WIRES)[number];
@@ -9,7 +9,10 @@ const OPENAI_HZ = 24_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Meaning of a message of the service. `end` is in seconds of audio, null if the wire does not say it. */
+/**
+ * Meaning of a message from the service. `end` is in seconds of audio; null if the protocol does not report
+ * it.
+ */
 export type LiveEvent =
   | { readonly type: "ready" }
   | { readonly type: "partial"; readonly end: number | null }
@@ -28,12 +31,12 @@ export interface LiveWire {
   /** Path and query of the socket. */
   path(options: LiveOptions): string;
   authorization(key: string): string;
-  /** Sent when the socket is open; null for nothing. */
+  /** Message to send when the socket opens; null for none. */
   opening(options: LiveOptions): string | null;
-  /** Whether audio waits for an event `ready`. */
+  /** Whether audio must wait for a `ready` event. */
   readonly hasReady: boolean;
   audio(pcm: Uint8Array): Uint8Array | string;
-  /** Sent after the audio; null to close the socket. */
+  /** Message to send after the audio; null to close the socket instead. */
   readonly closing: string | null;
   read(message: Json): LiveEvent | null;
 }
@@ -107,9 +110,9 @@ function readDeepgram(message: Json): LiveEvent | null {
   if (message["type"] !== "Results") return null;
   const { is_final, start, duration, channel } = message as unknown as DeepgramResults;
   const text = channel.alternatives[0]?.transcript ?? "";
-  // Silence has results too, without words.
+  // The service also sends results for silence, without words.
   if (text === "") return null;
-  // A final's duration may include the silence after its last word, so its end says nothing.
+  // A final may include the silence after its last word, so its duration does not tell where speech ends.
   return is_final ? { type: "final", text, end: null } : { type: "partial", end: start + duration };
 }
 

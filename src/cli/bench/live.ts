@@ -8,11 +8,14 @@ import { Pacer } from "./pacer.js";
 import type { LevelResult } from "./result.js";
 import { MESSAGE_MS, type SpokenPlan, spokenPlans } from "./spoken-plan.js";
 
-/** Sessions start within this time, or one every 5 ms if they are many: a burst of handshakes is another test. */
+/**
+ * Sessions start within this time, or every 5 ms if there are many: a burst of handshakes is a different
+ * test.
+ */
 const SPREAD_MS = 2_000;
 const LEAST_DISTANCE_MS = 5;
 
-/** Runs live sessions that all speak for `seconds` in whole sentences. */
+/** Runs live sessions that all speak whole sentences for `seconds`. */
 export async function runLiveLevel(
   context: LevelContext,
   sessions: number,
@@ -57,7 +60,7 @@ export async function runLiveLevel(
   });
 }
 
-/** Returns the price of what every session would speak. */
+/** Returns the price of the audio of all sessions. */
 export function liveEstimate(context: LevelContext, sessions: number, seconds: number): number {
   const plans = spokenPlans(context.clips, LIVE_WIRES[context.wire], seconds);
   let credits = 0;

@@ -3,16 +3,19 @@ import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js
 import { bucketOf, Histogram, middleOf } from "./histogram.js";
 import type { Distribution, LevelResult, MetricName, TimelinePoint } from "./result.js";
 
-/** Values measured by one session or one request. Sessions are the units of the bootstrap: their values are related. */
+/**
+ * Values measured by one session or request. The bootstrap draws whole outcomes, because their values
+ * correlate.
+ */
 export interface Outcome {
   readonly values: Readonly<Partial<Record<MetricName, readonly number[]>>>;
-  /** Values of the main metric, with seconds since the level started. */
+  /** Values of the main metric, with the second of the level at which each was measured. */
   readonly timed: readonly { readonly second: number; readonly value: number }[];
   readonly words: readonly { readonly edits: number; readonly length: number }[];
   readonly missed: number;
   readonly sentences: number;
   readonly underruns: number;
-  /** Null if it succeeded. */
+  /** Null if the session or request succeeded. */
   readonly failure: string | null;
   readonly credits: number;
 }
@@ -76,7 +79,7 @@ export function summarized(
 }
 
 /**
- * Computes percentiles, with intervals from a bootstrap over units that counts values in buckets of 0.5 %.
+ * Computes percentiles, with bootstrap intervals over units; values are counted in buckets of 0.5 %.
  *
  * @param units values of each session or request
  */
@@ -88,7 +91,7 @@ export function distributionOf(units: readonly (readonly number[])[]): Distribut
   const estimate = (name: keyof typeof SHARES): Estimate => {
     const draws = drawn.map((each) => each[name]).toSorted((a, b) => a - b);
     const value = at(SHARES[name]);
-    // Values are exact, draws are rounded to buckets.
+    // The values are exact; only the bootstrap draws are rounded to buckets.
     return {
       value,
       low: Math.min(value, draws[Math.floor(0.025 * RESAMPLINGS)]!),

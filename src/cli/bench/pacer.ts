@@ -2,7 +2,7 @@ import { Histogram } from "./histogram.js";
 
 /** A sequence of messages, one every `periodMs`. */
 export interface PacedMessages {
-  /** When the first one is due, in the time of `performance.now()`. */
+  /** When the first message is due, on the clock of `performance.now()`. */
   readonly firstAtMs: number;
   readonly periodMs: number;
   readonly count: number;
@@ -24,10 +24,10 @@ interface Entry {
 }
 
 /**
- * Sends the messages of all sessions from one timer: a wheel with one slot per millisecond.
+ * Sends the messages of all sessions from one timer, a wheel with one slot per millisecond.
  *
- * A message that leaves late does not move the ones after it, so a slow service or a slow machine never changes
- * the schedule.
+ * A message that leaves late does not delay the next ones, so a slow service or machine never changes the
+ * schedule.
  */
 export class Pacer {
   /** How late messages left, in milliseconds. */

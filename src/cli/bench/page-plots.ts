@@ -20,14 +20,14 @@ import { type BenchResult, type Distribution, MAIN_METRIC, METRICS, type MetricN
 const HEIGHT = 200;
 const LEFT = 52;
 
-/** A result in a plot with another one. */
+/** One result in a plot, under its name and colour. */
 export interface Series {
   readonly name: string;
   readonly colour: Colour;
   readonly result: BenchResult;
 }
 
-/** Median and p95 of the main metric by load, with the knee. */
+/** Plots the median and p95 of the main metric by load, with the knee. */
 export function loadPlot(series: readonly Series[]): string {
   const { scenario } = series[0]!.result;
   const metric = MAIN_METRIC[scenario];
@@ -89,14 +89,14 @@ function pointsOf({ levels }: BenchResult, metric: MetricName) {
   });
 }
 
-/** The share of values up to each value, for one metric of the highest load. */
+/** Plots the share of values up to each value, for one metric at the highest load. */
 export function distributionPlot(series: readonly Series[], metric: MetricName): string {
   const found = series.flatMap(({ name, colour, result }) => {
     const distribution = result.levels.at(-1)?.metrics[metric];
     return distribution === undefined ? [] : [{ name, colour, distribution }];
   });
   const low = Math.min(0, ...found.map(({ distribution }) => distribution.histogram[0]![0]));
-  // Beyond p99 a few values would squeeze all others into a corner.
+  // Without the cut at p99, a few extreme values would squeeze all others into a corner.
   const high = Math.max(...found.map(({ distribution }) => distribution.p99.value)) * 1.05;
   const ticks = ticksTo(high, 5);
   const { short, unit } = METRICS[metric];
@@ -138,7 +138,7 @@ function steps(
   return [`<polyline class="line ${colour}" stroke-width="2.5" points="${[start, ...points].join(" ")}"/>`];
 }
 
-/** Median and p95 during the highest load. */
+/** Plots the median and p95 during the highest load. */
 export function timelinePlot({ result, colour }: Series): string {
   const { levels, scenario } = result;
   const points = levels.at(-1)?.timeline ?? [];
@@ -178,7 +178,7 @@ export function timelinePlot({ result, colour }: Series): string {
   );
 }
 
-/** Percentiles of the main metric at the highest load, each with its interval. */
+/** Plots percentiles of the main metric at the highest load, each with its interval. */
 export function intervalPlot(series: readonly Series[]): string {
   const metric = MAIN_METRIC[series[0]!.result.scenario];
   const found = series.flatMap(({ name, colour, result }) => {

@@ -14,9 +14,10 @@ import {
 } from "./summary.js";
 
 /**
- * Draws a result as one HTML page that loads nothing: light and dark, for screens from 320 px and for paper.
+ * Draws a result as one HTML page without external resources: light and dark, for screens from 320 px and
+ * paper.
  *
- * @param baseline the result that `differences` compare with, or null
+ * @param baseline the result with which `differences` compares this one, or null
  */
 export function resultPage(
   result: BenchResult,
@@ -74,7 +75,7 @@ function titleOf({ scenario, url }: BenchResult): string {
 
 function originOf({ date, wire, machine, node }: BenchResult): readonly string[] {
   const when = `${date.slice(0, 16).replace("T", " ")} UTC`;
-  return [when, `wire ${wire}`, `measured from ${machine.cpu}, ${machine.cores} cores, Node ${node}`];
+  return [when, `protocol ${wire}`, `measured from ${machine.cpu}, ${machine.cores} cores, Node ${node}`];
 }
 
 function cards({ scenario }: BenchResult, level: LevelResult): string {
@@ -96,7 +97,7 @@ function cards({ scenario }: BenchResult, level: LevelResult): string {
   return `<dl class="cards">${cells.join("")}</dl>`;
 }
 
-/** Plots of the highest load. */
+/** Returns the plots of the highest load. */
 function plots(series: readonly Series[], last: LevelResult): readonly string[] {
   const { scenario } = series[0]!.result;
   const main = MAIN_METRIC[scenario];
@@ -120,7 +121,7 @@ function byLoad(series: readonly Series[]): readonly string[] {
 }
 
 function differenceTable(differences: readonly Difference[]): string {
-  // The JSON has p99 too; with several loads the table would be longer than the rest of the page.
+  // The JSON also has p99. With several loads, it would make the table longer than the rest of the page.
   const main = differences.filter(({ percentile }) => percentile !== "p99");
   const rows = main.map(({ load, metric, percentile, before, after, change, verdict }) => {
     const { label, unit } = METRICS[metric];
@@ -133,7 +134,7 @@ function differenceTable(differences: readonly Difference[]): string {
       verdict,
     ];
   });
-  return `<h2>Compared</h2>\n${table(["Load", "Figure", "Before", "Now", "Change (95 %)", ""], rows)}`;
+  return `<h2>Compared</h2>\n${table(["Load", "Metric", "Before", "Now", "Change (95 %)", ""], rows)}`;
 }
 
 function levelTable({ scenario }: BenchResult, level: LevelResult): string {

@@ -2,13 +2,13 @@ import { type Knee, type LevelResult, MAIN_METRIC, type Scenario } from "./resul
 
 const SLOWER = 2;
 const FAILED_SHARE = 0.01;
-/** Loads tried between the last good one and the first bad one. */
+/** Number of loads tried between the last good load and the first bad one. */
 const REFINEMENTS = 2;
 const STEPS = 5;
 
 /**
- * Returns why a level is past the knee: its p95 is above twice that of the lowest load, or more than 1 % failed or
- * stayed without a final. Null if it is not.
+ * Returns why a level is past the knee: its p95 is more than twice that of the lowest load, or more than 1 %
+ * of it failed or had no final. Null if the level is not past the knee.
  */
 export function pastKnee(level: LevelResult, lowest: LevelResult, scenario: Scenario): string | null {
   const name = MAIN_METRIC[scenario];
@@ -18,13 +18,13 @@ export function pastKnee(level: LevelResult, lowest: LevelResult, scenario: Scen
     return `${level.missed} of ${level.sentences} sentences had no final`;
   if (p95 === undefined || low === undefined) return "no value was measured";
   if (p95 > SLOWER * low)
-    return `p95 is ${Math.round(p95)} ms, above twice the ${Math.round(low)} ms of the lowest load`;
+    return `p95 is ${Math.round(p95)} ms, more than twice the ${Math.round(low)} ms of the lowest load`;
   return null;
 }
 
 /**
- * Doubles the load up to `most`; after the first level past the knee it tries loads between that one and the last
- * good one.
+ * Doubles the load up to `most`. After the first level past the knee, tries loads between that one and the
+ * last good one.
  *
  * @param run measures a level; null ends the ramp
  */
@@ -62,7 +62,7 @@ export async function rampedLevels(
   return { levels: levels.toSorted((a, b) => a.load - b.load), knee: { rule, below, above } };
 }
 
-/** Returns loads that double up to `most`; sessions are whole. */
+/** Returns loads that double up to `most`. Numbers of sessions are whole. */
 export function doubledLoads(scenario: Scenario, most: number): readonly number[] {
   const loads = Array.from({ length: STEPS }, (_, nth) => most / 2 ** (STEPS - 1 - nth));
   return [...new Set(loads.map((load) => rounded(scenario, load)))];

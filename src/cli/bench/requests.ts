@@ -3,7 +3,7 @@ import { call } from "./http-call.js";
 import type { LevelContext } from "./level.js";
 import type { LevelResult } from "./result.js";
 
-/** Requests the list of models, which every wire has and nobody pays for, `rate` times a second. */
+/** Requests the list of models `rate` times per second. Every protocol has this list, and it is free. */
 export function runRequestsLevel(context: LevelContext, rate: number, seconds: number): Promise<LevelResult> {
   return runSchedule(context, () => listCall(context), { rate, seconds });
 }

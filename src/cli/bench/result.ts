@@ -5,7 +5,7 @@ export const SCENARIOS = ["live", "speech", "files", "requests"] as const;
 
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** Measured figures, by their names in a result; `short` is for the titles of plots. */
+/** Metrics by their names in a result; `short` is used in plot titles. */
 export const METRICS = {
   final: { label: "End of speech to final", short: "Finals", unit: "ms", isBetterLow: true },
   first_partial: {
@@ -75,23 +75,23 @@ export interface TimelinePoint {
   readonly p95: number;
 }
 
-/** One load, kept for a while. */
+/** Measurements at one load, which was applied for some time. */
 export interface LevelResult {
-  /** Concurrent sessions, or requests per second. */
+  /** Number of concurrent sessions, or requests per second. */
   readonly load: number;
   readonly seconds: number;
   readonly started: number;
   readonly failed: number;
   readonly failures: readonly { readonly reason: string; readonly count: number }[];
-  /** Sentences without a final. */
+  /** Number of sentences without a final. */
   readonly missed: number;
   readonly sentences: number;
-  /** Pauses of a player that starts with the first sound. */
+  /** Number of pauses in a player that starts with the first sound. */
   readonly underruns: number;
   readonly metrics: Readonly<Partial<Record<MetricName, Distribution>>>;
   readonly word_error_rate: Estimate | null;
   readonly timeline: readonly TimelinePoint[];
-  /** How late the bench itself sent, in milliseconds, and its CPU time in percent of one core. */
+  /** How late the bench itself sent messages, in milliseconds; then its CPU time in percent of one core. */
   readonly own_lateness: { readonly p50: number; readonly p99: number };
   readonly own_cpu_percent: number;
   readonly credits: number;
@@ -99,7 +99,7 @@ export interface LevelResult {
 
 export interface Knee {
   readonly rule: string;
-  /** The highest load below the knee, and the lowest above it; null if no load was. */
+  /** The highest load below the knee, and the lowest load above it; null if there is none. */
   readonly below: number | null;
   readonly above: number | null;
 }
@@ -128,7 +128,7 @@ export interface BenchResult {
 
 export const RESULT_FORMAT = "dauys-bench-1";
 
-/** Parses a saved result. @throws {Error} with the name of the file if it is none */
+/** Parses a saved result. @throws {Error} with the name of the file if it is not a result */
 export function parseResult(text: string, name: string): BenchResult {
   let value: unknown;
   try {

@@ -23,11 +23,11 @@ export interface BenchPlan {
   readonly voice: string | null;
   readonly eouMs: number;
   readonly isEven: boolean;
-  /** Sessions, or requests per second; the highest load of a ramp. */
+  /** Number of sessions, or requests per second; in a ramp, the highest load. */
   readonly load: number;
   readonly minutes: number;
   readonly isRamp: boolean;
-  /** Credits; null for no limit. */
+  /** Limit in credits; null for none. */
   readonly budget: number | null;
 }
 
@@ -38,10 +38,10 @@ const RUN_LEVEL: Readonly<Record<Scenario, RunLevel>> = {
   requests: runRequestsLevel,
 };
 
-/** A service answers its first request more slowly; one sentence or request goes ahead, unmeasured. */
+/** A service answers its first request more slowly, so one unmeasured sentence or request goes ahead. */
 const WARM_UP = { load: 1, seconds: 0.001 } as const;
 
-/** Returns the price of a whole run, by the tariff of our service; a ramp that ends early costs less. */
+/** Returns the price of a whole run by our service's tariff. A ramp that ends early costs less. */
 export function estimatedCredits(plan: BenchPlan): number {
   const context = contextOf(plan, new Budget(Number.POSITIVE_INFINITY), new AbortController().signal);
   const loads = plan.isRamp ? doubledLoads(plan.scenario, plan.load) : [plan.load];
@@ -55,9 +55,9 @@ export function estimatedCredits(plan: BenchPlan): number {
 }
 
 /**
- * Runs a bench. Aborting the signal ends it early with what has been measured so far.
+ * Runs a bench. If the signal is aborted, the run ends early with the results so far.
  *
- * @param onLevel called with each measured level
+ * @param onLevel called with each level after it was measured
  */
 export async function runBench(
   plan: BenchPlan,
@@ -74,7 +74,7 @@ export async function runBench(
   const budget = new Budget(plan.budget ?? Number.POSITIVE_INFINITY);
   const context = { ...contextOf(plan, budget, signal), progress };
   const date = new Date().toISOString();
-  // Every open request listens to it.
+  // Every open request listens to this signal.
   setMaxListeners(0, signal);
   const measure = async (load: number): Promise<LevelResult | null> => {
     if (signal.aborted || budget.isUsedUp) return null;

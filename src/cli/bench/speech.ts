@@ -4,13 +4,13 @@ import { call, creditsOf } from "./http-call.js";
 import type { LevelContext } from "./level.js";
 import type { LevelResult } from "./result.js";
 
-/** All wires send samples of 16 bits at this rate. */
+/** All protocols send 16-bit samples at this rate. */
 const RATE_HZ = 24_000;
-/** A sample below -60 dB of full scale is silence. */
+/** A sample below this (-60 dB of full scale) counts as silence. */
 const AUDIBLE = 32;
 const WAV_HEADER_BYTES = 44;
 
-/** Sentences of different lengths, none with figures that services read differently. */
+/** Sentences of different lengths, without digits, which services read differently. */
 const TEXTS: readonly string[] = [
   "Сәлеметсіз бе!",
   "Біз ертең достарымызбен бірге көлге барамыз.",
@@ -18,12 +18,12 @@ const TEXTS: readonly string[] = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Демалыс күні жабық.",
 ];
 
-/** A request that speaks a text, and the bytes before the samples in each frame of its response. */
+/** How to request speech for a text, and where the samples start in each frame of the response. */
 interface SpeechWire {
   path(context: LevelContext): string;
   body(text: string, context: LevelContext): object;
   readonly authorization: "Bearer" | "Token";
-  /** Whether the response is a sequence of lengths and WAV files. */
+  /** Whether the response is a sequence of WAV files, each preceded by its length. */
   readonly isFramed: boolean;
 }
 
@@ -60,7 +60,7 @@ function given(members: Readonly<Record<string, string | null>>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** Requests speech `rate` times a second. */
+/** Requests speech `rate` times per second. */
 export function runSpeechLevel(context: LevelContext, rate: number, seconds: number): Promise<LevelResult> {
   return runSchedule(context, (nth) => speechCall(context, textOf(nth)), { rate, seconds });
 }
@@ -98,7 +98,7 @@ function speechCall(context: LevelContext, text: string): Call {
           signal: context.signal,
           onBytes: (bytes) => player.receive(bytes, performance.now()),
         });
-        if (player.firstSoundAtMs === null) return failedCall("a response without sound");
+        if (player.firstSoundAtMs === null) return failedCall("the response has no sound");
         const main = player.firstSoundAtMs - dueAtMs;
         return {
           values: {
@@ -116,7 +116,7 @@ function speechCall(context: LevelContext, text: string): Call {
   };
 }
 
-/** Plays a response from its first sample on, and counts when it runs dry. */
+/** Plays a response from its first sample on, and counts how often it runs dry. */
 export class Player {
   firstAudioAtMs: number | null = null;
   firstSoundAtMs: number | null = null;

@@ -4,21 +4,21 @@ import { type Clip, RATE_HZ } from "./clips.js";
 import { clientFrame } from "./frames.js";
 import type { LiveWire } from "./live-wires.js";
 
-/** Audio of one message. */
+/** Duration of the audio in one message. */
 export const MESSAGE_MS = 40;
 const MESSAGE_SAMPLES = (RATE_HZ * MESSAGE_MS) / 1_000;
 const LEAD_MESSAGES = 13;
-/** Silence after each sentence: long enough for its final. */
+/** Silence after each sentence, long enough for the final to arrive. */
 const GAP_SAMPLES = RATE_HZ;
 
-/** A sentence of a session, in seconds since the first sample. */
+/** A sentence of a session, with times in seconds since the first sample. */
 export interface Utterance {
   readonly text: string | null;
   readonly onset: number;
   readonly end: number;
 }
 
-/** The audio of one session: finished frames, and when each sentence starts and ends. */
+/** The audio of one session as finished frames, with the start and end of each sentence. */
 export interface SpokenPlan {
   readonly frames: readonly Buffer[];
   readonly utterances: readonly Utterance[];
@@ -26,8 +26,8 @@ export interface SpokenPlan {
 }
 
 /**
- * Encodes the clips once and returns plans for sessions: each speaks at least `seconds` in whole sentences, with a
- * second of silence after each. Session by session, plans start with another clip.
+ * Encodes the clips once and returns plans for sessions. Each plan speaks for at least `seconds` in whole
+ * sentences, with a second of silence after each. Successive plans start with different clips.
  */
 export function spokenPlans(clips: readonly Clip[], wire: LiveWire, seconds: number): readonly SpokenPlan[] {
   const silence = framesOf(new Int16Array(LEAD_MESSAGES * MESSAGE_SAMPLES), wire);
@@ -39,7 +39,7 @@ export function spokenPlans(clips: readonly Clip[], wire: LiveWire, seconds: num
       const { text, onsetSample, endSample } = clips[nth % clips.length]!;
       const start = secondsOf(frames);
       utterances.push({ text, onset: start + onsetSample / RATE_HZ, end: start + endSample / RATE_HZ });
-      // One by one: a clip of minutes would exceed the number of arguments of a call.
+      // Push frames one by one: a clip of minutes would exceed the limit on arguments of a call.
       for (const frame of spoken[nth % clips.length]!) frames.push(frame);
     }
     return { frames, utterances, seconds: secondsOf(frames) };

@@ -17,7 +17,7 @@ export function metricNames(level: LevelResult): readonly MetricName[] {
   return (Object.keys(METRICS) as MetricName[]).filter((name) => level.metrics[name] !== undefined);
 }
 
-/** Above this the bench itself, or its machine, was too busy to keep its schedule. */
+/** Above this, the bench or its machine was too busy to keep the schedule. */
 const LATE_P99_MS = 20;
 
 /** Returns a warning if the bench could not keep its own schedule; null otherwise. */
@@ -48,7 +48,7 @@ export function levelLines(scenario: Scenario, level: LevelResult): readonly str
   return late === null ? lines : [...lines, `  ${late}`];
 }
 
-/** Formats what follows the levels: the knee, the end, the price. */
+/** Formats the lines after the levels: the knee, how the run ended, and its price. */
 export function endLines(result: BenchResult): readonly string[] {
   const lines: string[] = [];
   if (result.knee !== null) lines.push(kneeLine(result));

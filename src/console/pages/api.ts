@@ -1,14 +1,15 @@
 import type { ServedPart } from "../../../core/domain/served.js";
 import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
-// Not from the whole client library: every page loads this file, only the playground needs the client.
+// Import this file, not the whole client library: every page loads it, and only the playground needs the
+// client.
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
 import { Store } from "./store.js";
 
-/** An error to show: its code selects the text in the reader's language. */
+/** An error to show. Its code selects the text in the reader's language. */
 export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | null;
-  /** The service's own English text; null where the code is sufficient. */
+  /** The service's own English text; null if the code says enough. */
   readonly detail: string | null;
 
   constructor(code: string, requestId: string | null, detail: string | null = null) {
@@ -27,7 +28,7 @@ export interface Organization {
 export interface Session {
   readonly user: { readonly id: string; readonly email: string } | null;
   readonly organizations: readonly Organization[];
-  /** Parts of the API served at this address; absent while nobody is signed in. */
+  /** Parts of the API served at this address; absent if nobody is signed in. */
   readonly serve?: readonly ServedPart[];
 }
 export type KeyEndpoint = "tts" | "transcribe" | "live" | "jobs" | "account:read";
@@ -43,7 +44,7 @@ export interface ApiKey {
   readonly endpoints: readonly KeyEndpoint[] | null;
   readonly expires_at: string | null;
   readonly previous_secret_until: string | null;
-  /** The current month first. */
+  /** Usage by month, the current month first. */
   readonly usage: readonly { readonly month: string; readonly credits: number; readonly held: number }[];
   readonly created_by: { readonly user_id: string; readonly email: string } | null;
 }
@@ -57,7 +58,7 @@ export interface Credits {
 export interface LedgerEntry {
   readonly kind: "grant" | "topup" | "charge" | "refund";
   readonly credits: number;
-  /** Balance after this entry. */
+  /** Balance after this ledger entry. */
   readonly balance: number;
   readonly request_id: string | null;
   readonly endpoint: string | null;
@@ -70,12 +71,12 @@ export interface Prices {
     Record<UsageRow["kind"], { readonly credits: number; readonly per_units: number }>
   >;
   readonly credit_price: CreditPrice | null;
-  /** An e-mail address or an https address. */
+  /** The operator's e-mail address or https URL. */
   readonly contact: string | null;
   /** Whether the service sends mail. */
   readonly mail: boolean;
 }
-/** A list as the console's API returns it. */
+/** A list, as the console's API returns it. */
 export interface List<T> {
   readonly data: readonly T[];
 }
@@ -109,11 +110,11 @@ export interface Invitation {
   readonly expires_at: string;
 }
 
-/** Null until it is loaded. */
+/** Null until the session is loaded. */
 export const currentSession = new Store<Session | null>(null);
 export const creditsChanged = new EventTarget();
 
-/** Calls the console's own API. @throws {Problem} */
+/** Calls the console's own API. @throws {Problem} if the call fails */
 export async function callApi<T>(
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
@@ -138,7 +139,7 @@ export async function callApi<T>(
   throw new Problem(code, answer.headers.get("x-request-id"));
 }
 
-/** Converts anything thrown into a problem to show; null for what the user cancelled. */
+/** Converts anything thrown into a problem to show; null if the user cancelled. */
 export function toProblem(thrown: unknown): Problem | null {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
@@ -148,7 +149,7 @@ export function toProblem(thrown: unknown): Problem | null {
   return hasDetail ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
 }
 
-/** Props of every signed-in page. */
+/** Props that every signed-in page gets. */
 export interface ViewProps {
   readonly organization: Organization;
   readonly session: Session;

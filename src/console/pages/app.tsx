@@ -12,7 +12,7 @@ import { SignedOutNotFound } from "./views/not-found.js";
 import { Reset } from "./views/reset.js";
 import { SignIn } from "./views/sign-in.js";
 
-/** The root: shows a page by the address and by who is signed in. */
+/** The root component. The address and the signed-in user decide which page it shows. */
 export function App() {
   const shownLanguage = language.use();
   const session = currentSession.use();

@@ -1,4 +1,4 @@
-/** Formats a time as players do: "0:07", "1:02:03". */
+/** Formats a time as media players do: "0:07", "1:02:03". */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const two = (value: number) => String(value).padStart(2, "0");

@@ -11,9 +11,9 @@ import {
 import type { TextForm } from "./shown-words.js";
 import { textForm } from "./text-form.js";
 
-/** One format in which a result can be saved. */
+/** A format in which a result can be saved. */
 export interface Download {
-  /** File name extension, also the button's label. */
+  /** File name extension, which is also the button's label. */
   readonly ending: "txt" | "srt" | "vtt" | "json" | "wav";
   readonly content: () => Blob;
 }
@@ -25,7 +25,7 @@ export interface LiveSaid {
   readonly done: Pick<LiveDone, "displayEnd"> | null;
 }
 
-/** Hands a file to the browser's downloads. */
+/** Offers a file as a browser download. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement("a");
@@ -44,7 +44,7 @@ export function wavDownload(wav: Blob): Download {
   return { ending: "wav", content: () => wav };
 }
 
-/** Files in the form of text that is selected when they are saved. */
+/** Returns files of a transcript, in the text form that is selected when they are saved. */
 export function transcriptDownloads(transcript: Transcribed): readonly Download[] {
   const shown = () => ({ display: textForm.value === "readable" });
   return [
@@ -59,7 +59,7 @@ export function transcriptText({ text, display_text = text }: Transcribed): stri
   return textForm.value === "readable" ? display_text : text;
 }
 
-/** Files in the form of text that is selected when they are saved. */
+/** Returns files of a live session, in the text form that is selected when they are saved. */
 export function liveDownloads(said: LiveSaid): readonly Download[] {
   const timed = () => ({ words: linesOf(said, textForm.value).flatMap(({ words }) => words) });
   return [
@@ -69,7 +69,7 @@ export function liveDownloads(said: LiveSaid): readonly Download[] {
   ];
 }
 
-/** One line per sentence, or per utterance as spoken. */
+/** Returns one line per sentence; in spoken form, one line per utterance. */
 export function liveText(said: LiveSaid): string {
   return linesOf(said, textForm.value)
     .map(({ text }) => text)

@@ -1,9 +1,9 @@
-/** Types of files that a folder of recordings may contain besides them are left out. */
+/** File names of recordings. Other files in a dropped folder are ignored. */
 const RECORDING = /\.(wav|mp3|m4a|mp4|aac|flac|ogg|oga|opus|webm|aiff?|caf|amr|au|mov|mkv|wma)$/i;
 
-/** Returns dropped files, and the recordings in dropped folders. */
+/** Returns the dropped files, and the recordings within dropped folders. */
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly File[]> {
-  // The list is emptied when the event is over, so every entry is taken before the first wait.
+  // The browser empties the list after the event, so take every entry before the first wait.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry());
   const files = await Promise.all(entries.map((entry) => (entry === null ? [] : filesOf(entry, true))));
   return files.flat();
@@ -22,7 +22,7 @@ async function filesOf(entry: FileSystemEntry, isNamed: boolean): Promise<readon
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const found: File[] = [];
   for (;;) {
-    // Browsers return a folder in pieces, and an empty one at its end.
+    // Browsers return a folder in pieces; an empty piece marks the end.
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),
     );

@@ -4,26 +4,26 @@ import { Store } from "./store.js";
 
 export type ResultKind = "speak" | "transcribe" | "listen";
 
-/** A recording: the user's file, or a link that the service downloads. */
+/** A recording: the user's file, or a URL that the service downloads. */
 export type RecordingSource = File | { readonly url: string };
 
 /** A result of a playground page. */
 export interface Result {
   readonly kind: ResultKind;
   readonly organizationId: string;
-  /** The model that was used; null if the response did not name it. */
+  /** The model that was used; null if the response did not say. */
   readonly model: string | null;
   /** The voice, or the recording's name; null for live sessions. */
   readonly title: string | null;
-  /** In the selected form. */
+  /** Returns the text in the selected form. */
   readonly text: () => string;
   readonly seconds: number;
-  /** Null if the response did not say; the ledger has the amount. */
+  /** Null if the response did not say; the ledger shows the amount. */
   readonly credits: number | null;
   /** Null if there is no audio, or it was dropped to save memory. */
   readonly sound: Blob | null;
   readonly downloads: readonly Download[];
-  /** Lets the page show the whole transcript again. */
+  /** Set if the page can show the whole transcript again. */
   readonly transcript?: { readonly transcribed: Transcribed; readonly source: RecordingSource };
 }
 
@@ -33,10 +33,10 @@ export interface StoredResult extends Result {
 }
 
 const MOST_RESULTS = 20;
-/** Audio held in memory. The user's files stay on disk and do not count. */
+/** Limit for audio held in memory. The user's own files stay on disk and do not count. */
 const MOST_SOUND_BYTES = 100 * 2 ** 20;
 
-/** Newest first, in the page's memory only: a reload drops them. */
+/** Newest first, and only in the page's memory: reloading the page drops them. */
 const results = new Store<readonly StoredResult[]>([]);
 let lastId = 0;
 
@@ -48,7 +48,7 @@ export function addResult(result: Result): void {
   results.set(bounded([{ ...result, id: ++lastId, atMs: Date.now() }, ...results.value]));
 }
 
-/** Drops the results of one page for an organization; without arguments, all results. */
+/** Drops an organization's results on one page; without arguments, drops all results. */
 export function clearResults(kind?: ResultKind, organizationId?: string): void {
   results.set(
     results.value.filter(
@@ -62,7 +62,7 @@ export function useResults(kind: ResultKind, organizationId: string): readonly S
   return results.use().filter((one) => one.kind === kind && one.organizationId === organizationId);
 }
 
-/** Drops the oldest results beyond the limit, and the oldest audio that takes too much memory. */
+/** Drops the oldest results beyond the limit, and the oldest audio if it takes too much memory. */
 function bounded(all: readonly StoredResult[]): readonly StoredResult[] {
   const counts = new Map<ResultKind, number>();
   let bytes = 0;

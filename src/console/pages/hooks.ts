@@ -6,7 +6,7 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly problem: Problem }
   | { readonly state: "ready"; readonly value: T };
 
-/** Loads `path`, and returns a function that loads it again; the old value stays visible meanwhile. */
+/** Loads `path`. Also returns a function that loads it again, while the old value stays visible. */
 export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<void>] {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   const current = useRef(path);
@@ -27,7 +27,7 @@ export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<v
 }
 
 /**
- * Loads the data for the secret after the `#` in this page's link, and removes the secret from the address.
+ * Loads the data for the secret after `#` in this page's address, and removes the secret from the address.
  */
 export function useLinkSecret<T>(lookUpPath: string) {
   const [token] = useState(() => location.hash.slice(1));
@@ -42,7 +42,7 @@ export function useLinkSecret<T>(lookUpPath: string) {
 
 /** Shows the page's title in the browser tab. */
 export function useTitle(title: string): void {
-  // With `useEffect`, the heading would appear a frame before the title.
+  // With `useEffect`, the title would change a frame after the heading.
   useLayoutEffect(() => {
     document.title = `${title} · Dauys`;
   }, [title]);
@@ -58,7 +58,7 @@ export function usePolling(act: () => void, everyMs: number): void {
   }, [act, everyMs]);
 }
 
-/** Runs an asynchronous action, and holds whether it runs and how it failed. */
+/** Runs an asynchronous action, and tracks whether it is running and how it failed. */
 export function useTask() {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -76,7 +76,7 @@ export function useTask() {
   return { isBusy, problem, run };
 }
 
-/** Whether something has taken longer than `afterMs`. */
+/** Returns whether `isBusy` has been true for longer than `afterMs`. */
 export function useIsSlow(isBusy: boolean, afterMs: number): boolean {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {

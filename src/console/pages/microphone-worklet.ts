@@ -1,4 +1,4 @@
-// Runs on the audio thread: posts 16-bit PCM in pieces of 40 ms.
+// Runs on the audio thread and posts 16-bit PCM in pieces of 40 ms.
 import { FRAME_SAMPLES } from "../../../core/domain/audio/frame.js";
 
 declare class AudioWorkletProcessor {

@@ -3,32 +3,32 @@ import workletUrl from "./microphone-worklet.ts?worker&url";
 export const MICROPHONE_RATE_HZ = 16_000;
 
 export interface Microphone {
-  /** Idempotent. */
+  /** Closes the microphone; may be called twice. */
   stop(): void;
 }
 
 export interface MicrophoneOptions {
-  /** Gets 16-bit mono PCM at 16 kHz, 40 ms at a time. */
+  /** Receives 16-bit mono PCM at 16 kHz, 40 ms at a time. */
   readonly onAudio: (pcm: Int16Array) => void;
-  /** The device was disconnected, or the user revoked the permission. */
+  /** Called when the device is disconnected, or the user revokes the permission. */
   readonly onLost: () => void;
-  /** Closes the microphone, even while it is opening. */
+  /** Closes the microphone when aborted, even while it is opening. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Opens the microphone.
  *
- * @throws {DOMException} if there is none, the user denies it, or `signal` aborts
+ * @throws {DOMException} if there is no microphone, the user denies access, or `signal` is aborted
  */
 export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOptions): Promise<Microphone> {
   signal.throwIfAborted();
-  // The browser resamples to the context's rate.
+  // The browser resamples audio to the context's rate.
   const context = new AudioContext({ sampleRate: MICROPHONE_RATE_HZ });
   let stream: MediaStream | null = null;
   let isStopped = false;
   const stop = () => {
-    // Closing a context twice throws.
+    // Closing a context twice would throw.
     if (isStopped) return;
     isStopped = true;
     signal.removeEventListener("abort", stop);
@@ -58,7 +58,7 @@ export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOpti
     return { stop };
   } catch (error) {
     stop();
-    // The stream may have opened after `signal` aborted.
+    // The stream may have opened after `signal` was aborted.
     endTracks(stream);
     throw error;
   }

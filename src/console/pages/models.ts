@@ -10,11 +10,11 @@ export type Task = keyof ModelOf;
 
 /** The installed models of a task, and the chosen one. */
 export interface ChosenModel<M> {
-  /** Empty until loaded. */
+  /** Empty until the models are loaded. */
   readonly models: readonly M[];
   readonly model: M | null;
   readonly problem: Problem | null;
-  /** Remembered in this browser. */
+  /** Chooses a model; this browser remembers it. */
   choose(name: string): void;
 }
 
@@ -25,7 +25,10 @@ export function catalogClient(): DauysClient {
   return new DauysClient({ baseUrl: location.origin });
 }
 
-/** Loads the models of a task; chooses the one chosen last time if it is still installed, else the default. */
+/**
+ * Loads the models of a task. Selects the last choice if that model is still installed, otherwise the
+ * default.
+ */
 export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   const [models, setModels] = useState<readonly ModelOf[T][]>([]);
   const [chosen, setChosen] = useState(() => localStorage.getItem(keptAs(task)));
@@ -46,7 +49,7 @@ export function useModels<T extends Task>(task: T): ChosenModel<ModelOf[T]> {
   };
 }
 
-/** Request options for a model; empty for the default. */
+/** Returns the request options for a model; empty for the default one. */
 export function modelOption(model: { readonly name: string; readonly default: boolean } | null): {
   readonly model?: string;
 } {

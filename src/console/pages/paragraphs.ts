@@ -3,21 +3,21 @@ import type { TimedWord } from "../../../core/domain/decoding/words.js";
 export interface Paragraph {
   /** Seconds from the start of the audio. */
   readonly start: number;
-  /** Index of its first word. */
+  /** Index of the paragraph's first word. */
   readonly from: number;
   readonly words: readonly TimedWord[];
 }
 
-/** A pause this long starts a paragraph. Segments, which end after 0.5 s, would be too short. */
+/** A pause of this length starts a paragraph. Segments end after 0.5 s, which would be too short. */
 const PAUSE_SECONDS = 1.2;
-/** A paragraph this long ends with its segment. */
+/** A paragraph of this length ends with its current segment. */
 const LONG_SECONDS = 30;
 
 /**
- * Groups words into paragraphs, which start only where a segment starts.
+ * Groups words into paragraphs. A paragraph starts only where a segment starts.
  *
- * @param words in order of time
- * @param segments runs of speech between pauses, in order of time
+ * @param words in chronological order
+ * @param segments runs of speech between pauses, in chronological order
  */
 export function toParagraphs(
   words: readonly TimedWord[],

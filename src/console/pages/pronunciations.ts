@@ -4,7 +4,7 @@ type Pronunciation = NonNullable<SpeechRequest["pronunciations"]>[number];
 
 export interface WrittenPronunciations {
   readonly entries: readonly Pronunciation[];
-  /** The first line without a word or its pronunciation, from 1; null if there is none. */
+  /** Number of the first line without a word or a pronunciation, from 1; null if there is none. */
   readonly brokenLine: number | null;
 }
 

@@ -1,9 +1,9 @@
 import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
 
-/** 20 minutes of 16-bit samples at 16 kHz are 38 MB. */
+/** Longest recording kept; 20 minutes of 16-bit samples at 16 kHz are 38 MB. */
 const LONGEST_SECONDS = 20 * 60;
 
-/** Audio of the microphone, kept in memory for playback. */
+/** Microphone audio, kept in memory for playback. */
 export class Recording {
   readonly #rateHz: number;
   #pieces: Int16Array[] | null = [];
@@ -19,12 +19,12 @@ export class Recording {
 
   add(pcm: Int16Array): void {
     this.#sampleCount += pcm.length;
-    // Half a recording next to a whole transcript would mislead.
+    // Drop all of it: half a recording next to a whole transcript would mislead.
     if (this.seconds > LONGEST_SECONDS) this.#pieces = null;
     this.#pieces?.push(pcm);
   }
 
-  /** Null if the recording became too long. */
+  /** Returns null if the recording became too long. */
   samples(): Int16Array | null {
     return this.#pieces === null ? null : concatenatePcm(this.#pieces);
   }

@@ -1,7 +1,7 @@
 import { SERVED_PARTS } from "../../../core/domain/served.js";
 import type { Session } from "./api.js";
 
-/** Playground pages, each with the part of the API that it calls. */
+/** Playground pages, and the part of the API that each of them calls. */
 export const PLAYGROUND = [
   { name: "speak", part: "synthesis" },
   { name: "transcribe", part: "transcription" },

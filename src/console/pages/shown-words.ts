@@ -1,16 +1,16 @@
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
 import type { Transcribed } from "../../client/browser.js";
 
-/** How transcripts are shown: readable, with capitals, punctuation and figures, or word by word as spoken. */
+/** How transcripts are shown: readable (with capitals, punctuation and digits), or word by word as spoken. */
 export const TEXT_FORMS = ["readable", "spoken"] as const;
 export type TextForm = (typeof TEXT_FORMS)[number];
 
-/** A displayed word, with the texts by which the search finds it. */
+/** A displayed word, with the texts that a search finds it by. */
 export interface ShownWord extends TimedWord {
   readonly texts: readonly string[];
 }
 
-/** Returns the words to show. A figure is also found by its spoken words: "2026" by "две тысячи". */
+/** Returns the words to show. A search also finds a number by its spoken words: "2026" by "две тысячи". */
 export function shownWords(
   { words = [], display_words = [] }: Pick<Transcribed, "words" | "display_words">,
   form: TextForm,

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value for the whole page, which components can observe. */
+/** A page-wide value that components can observe. */
 export class Store<T> {
   #value: T;
   readonly #changed = new EventTarget();
@@ -18,12 +18,12 @@ export class Store<T> {
     this.#changed.dispatchEvent(new Event("changed"));
   }
 
-  /** A hook: returns the value, and renders the component again when it changes. */
+  /** A hook that returns the value, and renders the component again when it changes. */
   use(): T {
     const [shown, setShown] = useState(this.#value);
     useEffect(() => {
       const update = () => setShown(this.#value);
-      // It may have changed between the first render and this effect.
+      // The value may have changed between the first render and this effect.
       update();
       this.#changed.addEventListener("changed", update);
       return () => this.#changed.removeEventListener("changed", update);

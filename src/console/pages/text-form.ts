@@ -3,7 +3,7 @@ import { Store } from "./store.js";
 
 const STORAGE_KEY = "dauys.text-form";
 
-/** One choice for all pages, stored in the browser. */
+/** The user's choice for all pages, stored in the browser. */
 export const textForm = new Store<TextForm>(
   localStorage.getItem(STORAGE_KEY) === "spoken" ? "spoken" : "readable",
 );

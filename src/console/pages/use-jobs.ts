@@ -6,15 +6,15 @@ import { dropRejectedKey, playgroundClient } from "./playground-client.js";
 
 const POLL_MS = 3_000;
 const PAGE_JOBS = 100;
-/** More would only share the same line. */
+/** More uploads at a time would only share the same bandwidth. */
 const UPLOADS_AT_ONCE = 2;
 /** Enough for two hours of audio over a slow connection. */
 const TIMEOUT_MS = 60 * 60_000;
 
-/** A recording on its way to the service. */
+/** A recording that is being uploaded. */
 export interface JobUpload {
   readonly file: File;
-  /** Sent share, 0 to 1. */
+  /** Share that was sent, 0 to 1. */
   readonly share: number;
   readonly problem: Problem | null;
 }
@@ -95,7 +95,7 @@ function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
       const client = await playgroundClient(organizationId);
       await client.jobs.submit(file, {
         ...options,
-        // The page offers both forms.
+        // Request both text forms, because the page offers both.
         ...{ timestamps: true, display: true },
         ...{ fileName: file.name, timeoutMs: TIMEOUT_MS, signal: control.current.signal },
         onUploadProgress: ({ sentBytes }) => change(file, { share: sentBytes / Math.max(1, file.size) }),

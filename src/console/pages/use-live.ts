@@ -16,12 +16,12 @@ export interface LiveSession {
   /** Loudness, 0 to 1. */
   readonly level: number;
   readonly seconds: number;
-  /** From the end of the last utterance to its final; null before the first one. */
+  /** Time from the end of the last utterance until its final arrived; null before the first final. */
   readonly latencyMs: number | null;
   /** Null until a session has ended normally. */
   readonly done: LiveDone | null;
   readonly problem: Problem | null;
-  /** The model that transcribes, as the service reports it. */
+  /** The transcribing model, as the service reports it. */
   readonly model: string | null;
 }
 
@@ -40,9 +40,9 @@ const NEW: LiveSession = {
 interface Running {
   readonly live: LiveTranscription;
   readonly recording: Recording;
-  /** Closes the microphone. */
+  /** Closes the microphone when aborted. */
   readonly microphone: AbortController;
-  /** Drops the session: it has no speech whose transcript could still arrive. */
+  /** Drops the session when aborted; used if it has no speech whose transcript could still arrive. */
   readonly session: AbortController;
   readonly finals: SentencePart[];
   /** When the first sample was recorded; null before that. */
@@ -51,7 +51,7 @@ interface Running {
   model: string | null;
 }
 
-/** Transcribes the microphone for an organization, one session at a time. */
+/** Transcribes microphone audio for an organization, one session at a time. */
 export function useLive(organizationId: string) {
   const [shown, setShown] = useState(NEW);
   const running = useRef<Running | null>(null);
@@ -63,7 +63,7 @@ export function useLive(organizationId: string) {
   };
   const start = async (options: LiveOptions) => {
     setShown({ ...NEW, state: "connecting" });
-    // The microphone would record what this page plays.
+    // Stop playback on this page, because the microphone would record it.
     claimPlayback(() => {});
     const session = new AbortController();
     const current: Running = {
@@ -88,7 +88,7 @@ export function useLive(organizationId: string) {
       model: null,
     };
     running.current = current;
-    // The loop over the results reports a failed session too.
+    // The loop over the results also reports a failed session.
     current.live.done.catch(() => {});
     await sendMicrophone(current, show, () => stop(current));
     let done: LiveDone | null = null;
@@ -100,7 +100,7 @@ export function useLive(organizationId: string) {
     } finally {
       current.microphone.abort();
       if (running.current === current) running.current = null;
-      // Keep the last partial of a connection that was lost.
+      // Keep the last partial of a lost connection.
       if (current.partial !== null && current.partial.text !== "") current.finals.push(current.partial);
       show({ state: "idle", level: 0, partial: null, finals: [...current.finals] });
       if (current.finals.length > 0) keep(organizationId, current, done);
@@ -112,7 +112,7 @@ export function useLive(organizationId: string) {
 
 type Show = (change: Partial<LiveSession>) => void;
 
-/** Opens the microphone, and sends and records its audio. */
+/** Opens the microphone, then sends and records its audio. */
 async function sendMicrophone(current: Running, show: Show, stop: () => void): Promise<void> {
   const { live, recording, microphone } = current;
   try {
@@ -168,7 +168,7 @@ function keep(organizationId: string, { finals, recording, model }: Running, don
   });
 }
 
-/** Ends a session in any state; audio that was sent is still transcribed. */
+/** Ends a session in any state. Audio that was sent is still transcribed. */
 function leave(running: Running | null): void {
   if (running === null) return;
   running.microphone.abort();
@@ -176,7 +176,7 @@ function leave(running: Running | null): void {
   else void running.live.close().catch(() => {});
 }
 
-/** Loudness on a scale from -60 dB (0) to full scale (1). */
+/** Returns the loudness, from 0 (-60 dB) to 1 (full scale). */
 function levelOf(pcm: Int16Array): number {
   let sum = 0;
   for (const sample of pcm) sum += sample * sample;

@@ -15,14 +15,14 @@ const NO_FACTS = { requestId: null, model: null, firstSoundMs: 0, share: null };
 
 /** The part of a speech that has arrived. */
 export interface ReceivedSpeech {
-  /** As it was sent; the text field may have changed since. */
+  /** Text as sent; the text field may have changed since. */
   readonly text: string;
   readonly samples: Int16Array;
   readonly requestId: string | null;
   readonly model: string | null;
   readonly firstSoundMs: number;
   readonly state: "arriving" | "complete" | "stopped";
-  /** Share of the text, 0 to 1; null if the model gives no word times. */
+  /** Share of the text that was spoken, 0 to 1; null if the model gives no word times. */
   readonly share: number | null;
 }
 
@@ -30,9 +30,9 @@ type SpeechFacts = Omit<ReceivedSpeech, "samples" | "state">;
 
 interface SpeakOptions {
   readonly hasWordTimes: boolean;
-  /** Cost of the whole text. */
+  /** Price of the whole text. */
   readonly credits: number;
-  /** The voice, for the list of results. */
+  /** Name of the voice, for the list of results. */
   readonly title: string;
 }
 
@@ -109,7 +109,7 @@ function finish(organizationId: string, speech: ReceivedSpeech, { title, credits
     title,
     text: () => speech.text,
     seconds: speech.samples.length / SPEECH_RATE_HZ,
-    // A stopped speech is charged for what was delivered; only the ledger knows how much that is.
+    // Only the delivered part of a stopped speech is charged, and only the ledger knows how much that is.
     credits: speech.state === "complete" ? credits : null,
     sound,
     downloads: [wavDownload(sound)],
@@ -129,7 +129,7 @@ function usePlayer() {
     () => () => {
       stop();
       context.current?.close().catch(() => {});
-      // A closed context plays nothing, and throws if it is closed again.
+      // A closed context plays nothing, and throws if closed again.
       context.current = null;
     },
     [],
@@ -140,7 +140,7 @@ function usePlayer() {
   };
   useEffect(() => {
     let frame = 0;
-    // On each frame, so that short words show too; once if nothing plays.
+    // Update on each frame, so that short words show too; update once if nothing plays.
     const follow = () => {
       update();
       if (state === "playing") frame = requestAnimationFrame(follow);
@@ -153,7 +153,7 @@ function usePlayer() {
     positionSeconds,
     word,
     stop,
-    /** Must be called in a click handler: browsers block audio that no user gesture started. */
+    /** Call this in a click handler: browsers block audio that no user gesture started. */
     open: () => {
       context.current ??= new AudioContext({ sampleRate: SPEECH_RATE_HZ });
       context.current.resume().catch(() => {});
@@ -164,7 +164,7 @@ function usePlayer() {
       setPosition(0);
       return opened;
     },
-    /** Pauses or resumes; after the end, plays from the start. */
+    /** Pauses or resumes playback. After the end, plays from the start. */
     toggle: () => {
       if (state === "playing" || state === "waiting") return pause();
       claimPlayback(pause);

@@ -5,7 +5,7 @@ import { transcriptDownloads, transcriptText } from "./downloads.js";
 import { addResult, nameOf, type RecordingSource } from "./history.js";
 import { dropRejectedKey, playgroundClient } from "./playground-client.js";
 
-/** Enough to upload two hours of audio over a slow connection, and to transcribe it. */
+/** Enough to upload two hours of audio over a slow connection and transcribe it. */
 const TIMEOUT_MS = 60 * 60_000;
 
 export interface Upload {
@@ -18,9 +18,9 @@ export type Transcription =
   | {
       readonly state: "working";
       readonly source: RecordingSource;
-      /** Null for a link: the service downloads it. */
+      /** Null for a URL, from which the service downloads. */
       readonly upload: Upload | null;
-      /** Share of the audio that is transcribed, 0 to 1; null until the service reports it. */
+      /** Transcribed share of the audio, 0 to 1; null until the service reports it. */
       readonly share: number | null;
     }
   | { readonly state: "done"; readonly transcript: Transcribed; readonly source: RecordingSource };
@@ -51,7 +51,7 @@ export function useTranscription(organizationId: string) {
       const transcript = await client.transcribe(source, {
         ...options,
         timestamps: true,
-        // The page switches between both forms without another request.
+        // Request readable text too, so that the page can switch forms without another request.
         display: true,
         signal: control.signal,
         timeoutMs: TIMEOUT_MS,

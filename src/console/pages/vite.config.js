@@ -8,7 +8,7 @@ export default defineConfig({
     outDir: "../../../dist/console",
     emptyOutDir: true,
     target: "es2022",
-    // The content security policy forbids data: URLs, and inline scripts such as the preload helper.
+    // The content security policy forbids `data:` URLs, and inline scripts such as Vite's preload helper.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

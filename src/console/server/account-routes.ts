@@ -23,13 +23,13 @@ import { endedCookie, endSession, openSession, secretHash, sessionBody, sessionO
 
 const SIGNED_OUT = { user: null, organizations: [] };
 
-/** Lists the routes for sign-up, sign-in, sign-out, passwords, invitations and deletion of the account. */
+/** Lists the routes for sign-up, sign-in, sign-out, passwords, invitations and account deletion. */
 export function accountRoutes({ store: { attempts }, clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, attempts, clock);
   const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, attempts, clock);
   const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, attempts, clock);
   const resetMails = new AttemptLimiter(RESET_MAILS, attempts, clock);
-  // Handlers count the attempt of an address before they read the body.
+  // Handlers count the network address's attempt before they read the body.
   const signUp = async (call: OpenCall) => {
     const address = addressOf(call);
     await byAddress.take(address);
@@ -77,7 +77,7 @@ async function currentSession({ exchange, deps }: OpenCall): Promise<ConsoleAnsw
   return { body: user === null ? SIGNED_OUT : await sessionBody(deps, user) };
 }
 
-/** Responds with `use` of the body's invitation. A valid one does not count as an attempt of its address. */
+/** Responds with `use` of the invitation in the body. A valid invitation does not count as an attempt. */
 async function withInvitation(
   call: OpenCall,
   byAddress: AttemptLimiter,
@@ -127,7 +127,7 @@ async function signOut({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
   return { body: SIGNED_OUT, headers: { "set-cookie": endedCookie(exchange.request) } };
 }
 
-/** Deletes the user with sessions and memberships; the ledger stays. */
+/** Deletes the user with all sessions and memberships. Ledger entries remain. */
 function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<ConsoleAnswer> {
   return async (call) => {
     const { exchange, deps, user } = call;

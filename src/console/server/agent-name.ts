@@ -1,4 +1,4 @@
-/** In the order of the search, because most browsers also include the names of others. */
+/** Searched in this order, because most browsers also include the names of others. */
 const BROWSERS: readonly (readonly [mark: string, name: string])[] = [
   ["Edg", "Edge"],
   ["OPR/", "Opera"],
@@ -21,8 +21,8 @@ const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
 ];
 
 /**
- * Returns browser and system, such as "Firefox, Windows", or null. The rest of `User-Agent` is dropped: it
- * could identify people, and users recognize their sessions without it.
+ * Returns browser and system, such as "Firefox, Windows"; null if unknown. The rest of `User-Agent` is
+ * dropped: it could identify people, and users recognize their sessions without it.
  */
 export function agentName(userAgent: string | undefined): string | null {
   const find = (names: typeof BROWSERS) => names.find(([mark]) => userAgent?.includes(mark))?.[1];

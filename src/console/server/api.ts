@@ -23,7 +23,7 @@ import { sessionRoutes } from "./session-routes.js";
 import { sessionOf } from "./sessions.js";
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
-/** Enough for an address, a password and a name, even all in escapes. */
+/** Enough for an address, a password and a name, even if every character is escaped. */
 const LONGEST_BODY_BYTES = 8 * 1024;
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
@@ -39,7 +39,7 @@ export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
   ];
 }
 
-/** Turns the console's routes into routes of the service. */
+/** Converts the console's routes into routes of the service. */
 export function consoleApi(deps: ConsoleDeps): readonly Route[] {
   const rows = consoleRoutes(deps).map((row) =>
     route(row.method, row.path, async (exchange, params) => {
@@ -119,21 +119,22 @@ async function sendError(exchange: Exchange, thrown: unknown): Promise<void> {
   return exchange.json(CONSOLE_ERRORS.unavailable, body, PRIVATE);
 }
 
-/** Closes the connection of a body that arrived too slowly, which could continue for hours. */
+/** Closes the connection if a body arrived too slowly, because the rest of it could take hours. */
 function connectionHeader(code: ErrorCode): Record<string, string> {
   const { connection } = errorHeaders(code);
   return connection === undefined ? {} : { connection };
 }
 
 /**
- * Rejects changes from other sites. The cookie is never sent from them either; this is the second check.
+ * Rejects changes from other sites. Browsers do not send the cookie from there either; this is a second
+ * check.
  *
  * @throws {ConsoleError} `cross_site`
  */
 function requireOwnPage(request: FrontRequest): void {
   const site = request.header("sec-fetch-site");
   if (site === "same-origin") return;
-  // Browsers leave the header out over plain HTTP.
+  // Browsers omit the header over plain HTTP.
   if (site === undefined && hostOf(request.header("origin")) === request.header("host")) return;
   throw new ConsoleError("cross_site", "cross-site request rejected; use the pages of the console");
 }

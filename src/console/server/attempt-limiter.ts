@@ -3,46 +3,46 @@ import type { Clock } from "../../../core/ports/clock.js";
 import type { AttemptRules, Attempts } from "../../../core/ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
 
-/** Attempts of different kinds are counted separately, even by one name. */
+/** A kind of attempt. Each kind is counted separately, even for the same name. */
 export interface LimitedAttempts extends AttemptRules {
   readonly kind: string;
 }
 
 const MINUTE_MS = 60_000;
-/** Passwords of one user, at sign-in and elsewhere. */
+/** Limits password attempts for one user, at sign-in and elsewhere. */
 export const SIGN_INS_OF_EMAIL: LimitedAttempts = {
   kind: "sign-ins of an e-mail address",
   attempts: 10,
   windowMs: 15 * MINUTE_MS,
 };
-/** Passwords, links and sign-ups. A whole office may share one address. */
+/** Limits attempts with passwords, links and sign-ups. A whole office may share one address. */
 export const TRIES_OF_ADDRESS: LimitedAttempts = {
   kind: "tries of a network address",
   attempts: 100,
   windowMs: 15 * MINUTE_MS,
 };
-/** Each grants free credits. */
+/** Limits sign-ups, because each grants free credits. */
 export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
   kind: "sign-ups of a network address",
   attempts: 30,
   windowMs: 60 * MINUTE_MS,
 };
-/** Mails to addresses that its owners choose. */
+/** Limits invitations mailed by an organization, whose owners choose the recipients. */
 export const INVITATION_MAILS: LimitedAttempts = {
   kind: "invitation mails of an organization",
   attempts: 30,
   windowMs: 60 * MINUTE_MS,
 };
-/** Mails that anyone can make the service send to a user; counted for unknown addresses too. */
+/** Limits mails that anyone can make the service send to a user. Unknown addresses are counted too. */
 export const RESET_MAILS: LimitedAttempts = {
   kind: "reset mails of an e-mail address",
   attempts: 3,
   windowMs: 15 * MINUTE_MS,
 };
-/** Blocked names that are cached; the least recently used is evicted. */
+/** Number of blocked names that are cached; the least recently used is evicted. */
 const MOST_BLOCKED = 50_000;
 /**
- * How often a flood of attempts for a blocked name queries the database. A `clear` on another service takes
+ * How often a flood of attempts for a blocked name queries the database. A `clear` by another service takes
  * this long to apply here.
  */
 const BLOCKED_FOR_MS = 1_000;
@@ -53,14 +53,14 @@ interface Blocked {
 }
 
 /**
- * Limits attempts by name within a window, over all services. An attempt is counted before its outcome is
- * known, so that concurrent attempts cannot exceed the limit.
+ * Limits attempts by name within a time window, across all services. An attempt is counted before its outcome
+ * is known, so that concurrent attempts cannot exceed the limit.
  */
 export class AttemptLimiter {
   readonly #rules: LimitedAttempts;
   readonly #attempts: Attempts;
   readonly #clock: Clock;
-  // `max` would allocate all entries in advance.
+  // `maxSize` is used because `max` would allocate all entries in advance.
   readonly #blocked = new LRUCache<string, Blocked>({ maxSize: MOST_BLOCKED, sizeCalculation: () => 1 });
 
   constructor(rules: LimitedAttempts, attempts: Attempts, clock: Clock) {
@@ -79,13 +79,13 @@ export class AttemptLimiter {
     throw tooMany(seconds);
   }
 
-  /** Uncounts one attempt that was not a guess. */
+  /** Gives back one attempt that was not a guess. */
   async giveBack(name: string): Promise<void> {
     this.#blocked.delete(name);
     await this.#attempts.giveBack(this.#of(name));
   }
 
-  /** Forgets all attempts of a name, after a successful one. */
+  /** Forgets all attempts for a name, after one that succeeded. */
   async clear(name: string): Promise<void> {
     this.#blocked.delete(name);
     await this.#attempts.clear(this.#of(name));

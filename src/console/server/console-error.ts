@@ -1,4 +1,4 @@
-/** HTTP statuses of the console's error codes. The pages have a text for each in every language. */
+/** HTTP statuses of the console's error codes. The pages have a text for each code in every language. */
 export const CONSOLE_ERRORS = {
   invalid_request: 400,
   email_invalid: 400,
@@ -32,7 +32,7 @@ export const CONSOLE_ERRORS = {
 
 export type ConsoleErrorCode = keyof typeof CONSOLE_ERRORS;
 
-/** A rejection, which the page shows in its user's language. */
+/** A rejected request; the page shows its text in the user's language. */
 export class ConsoleError extends Error {
   override readonly name = "ConsoleError";
   readonly code: ConsoleErrorCode;

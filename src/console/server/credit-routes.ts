@@ -65,7 +65,7 @@ async function ledgerCsv({ exchange, deps, organizationId }: MemberCall) {
     const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, { filter, before, limit });
     if (entries.length > 0) await exchange.write(Buffer.from(entries.map(csvLine).join("")));
     const last: LedgerEntry | undefined = entries.length === limit ? entries.at(-1) : undefined;
-    // Continuing from the last line's balance sums each entry only once over all pages.
+    // Continue from the last line's balance, so that each entry is summed only once across all pages.
     before = last === undefined ? null : { position: last.position, balance: last.balance - last.amount };
   } while (before !== null);
   await exchange.end();
@@ -98,14 +98,14 @@ function toJson(entry: LedgerEntry) {
   };
 }
 
-/** Formats one line of the export, as RFC 4180. */
+/** Formats one line of the export, as in RFC 4180. */
 function csvLine(entry: LedgerEntry): string {
   const { createdAt, kind, amount, requestId, endpoint, keyName, balance } = entry;
   const texts = [requestId ?? "", endpoint ?? "", keyName ?? ""].map(csvCell);
   return `${[createdAt.toISOString(), kind, amount, ...texts, balance].join(",")}\r\n`;
 }
 
-/** Quotes users' texts, so that spreadsheets do not run them as formulas. */
+/** Quotes text from users, so that spreadsheets do not run it as a formula. */
 function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

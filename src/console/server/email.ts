@@ -1,12 +1,13 @@
-/** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
+/** Limit of RFC 5321, section 4.5.3.1.3, not counting the angle brackets. */
 const LONGEST_EMAIL = 254;
-/** Including white space around the address. */
+/** Limit including white space around the address. */
 const LONGEST_INPUT = 1_000;
 const UNFIT = /[\s\p{Cc}\p{Cs}]/u;
 
 /**
- * Normalizes an e-mail address to lower case without white space around it. Null when it is not of the form
- * `something@name.name`. Nobody checks whether it exists. Linear in the length, which is limited first.
+ * Normalizes an e-mail address: lower case, without surrounding white space. Returns null unless it has the
+ * form `something@name.name`. Does not check whether the address exists. Takes linear time in the length,
+ * which is limited first.
  */
 export function toEmail(input: string): string | null {
   if (input.length > LONGEST_INPUT) return null;

@@ -4,10 +4,10 @@ import { ConsoleError } from "./console-error.js";
 import { type ConsoleRoute, type MemberCall, noOrganization, ORGANIZATION } from "./route.js";
 import { KEY_CHANGE, NEW_KEY, parse, ROTATION } from "./schemas.js";
 
-/** Active keys of an organization. */
+/** Most active keys that an organization may have. */
 export const MOST_KEYS = 100;
 
-/** Lists the routes for an organization's keys, and for the playground's. */
+/** Lists the routes for an organization's keys, including playground keys. */
 export function keyRoutes(): readonly ConsoleRoute[] {
   return [
     { method: "GET", path: `${ORGANIZATION}/keys`, access: "member", handle: listKeys },
@@ -62,7 +62,7 @@ function noKey(id: string): ConsoleError {
 async function issuePlaygroundKey({ deps, organizationId, session, user }: MemberCall) {
   const { tier } = await deps.store.reports.credits(organizationId);
   const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
-  // The session or the membership may have ended since the request was admitted.
+  // The session or the membership may have ended since this request was admitted.
   if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
   return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
 }

@@ -36,7 +36,7 @@ async function withdraw({ deps, organizationId, param }: MemberCall) {
 
 async function rename({ deps, organizationId, user, body }: MemberCall) {
   const { name } = parse(RENAMING, await body());
-  // The user may have lost the role since the request was admitted.
+  // The user may have lost the owner role since this request was admitted.
   if (!(await deps.store.members.rename({ organizationId, byUserId: user.id, name }))) throw ownersOnly();
   return { body: { id: organizationId, name } };
 }
@@ -74,7 +74,7 @@ function invite(mails: AttemptLimiter) {
       lifetimeSeconds: INVITATION_LIFETIME_S,
     });
     if (invitation === null) throw ownersOnly();
-    // After `#`, which browsers do not send, so that no log has the token.
+    // The token comes after `#`, which browsers do not send, so that no log contains it.
     const path = `/console/join#${token}`;
     if (email !== undefined && mailing !== null) {
       const memberships = await deps.store.users.memberships(user.id);

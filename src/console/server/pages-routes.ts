@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Scripts and connections of this service only, nothing inline, no framing. */
+/** Allows scripts and connections of this service only, and forbids inline code and framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -48,7 +48,10 @@ interface Asset {
   readonly gzip: Buffer;
 }
 
-/** Serves the console. Every path without a file extension is the one page, with 404 if it is unknown. */
+/**
+ * Serves the console. Every path without a file extension is its single page, with 404 if the path is
+ * unknown.
+ */
 export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
   let loading: Promise<ReadonlyMap<string, Asset>> | null = null;
   const handle = async (exchange: Exchange) => {
@@ -85,7 +88,7 @@ async function send(exchange: Exchange, asset: Asset, status: 200 | 404): Promis
   await exchange.end(asset[encoding ?? "plain"]);
 }
 
-/** Loads all files, which are few and small, by path. Empty when nothing was built. */
+/** Loads all files, which are few and small, by path. Returns an empty map if nothing was built. */
 async function loadAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   const known = names.filter((name) => CONTENT_TYPES[extname(name)] !== undefined);
@@ -100,7 +103,7 @@ async function loadAsset(path: string): Promise<Asset> {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
   return {
     contentType: CONTENT_TYPES[extname(path)] ?? "application/octet-stream",
-    // The names of all others contain a hash of their content.
+    // The names of all other files contain a hash of their content.
     headers: isPage ? PAGE_HEADERS : ASSET_HEADERS,
     plain,
     br: await promisify(brotliCompress)(plain, quality),

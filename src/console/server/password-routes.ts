@@ -13,7 +13,7 @@ import {
 import { NEW_PASSWORD, NEW_RESET, parse, RESET, RESET_USE } from "./schemas.js";
 import { openSession } from "./sessions.js";
 
-/** Of links that users request; those of operators may be valid for longer. */
+/** Validity of links that users request; operators may create links that last longer. */
 const RESET_LIFETIME_HOURS = 1;
 
 interface SignInLimits {
@@ -22,7 +22,10 @@ interface SignInLimits {
   readonly byAddress: AttemptLimiter;
 }
 
-/** Lists the routes to change a password, by the current one or a link. Both end all earlier sessions. */
+/**
+ * Lists the routes that change a password, with the current password or a link. Both end all earlier
+ * sessions.
+ */
 export function passwordRoutes({ byEmail, byAddress, resetMails }: SignInLimits): readonly ConsoleRoute[] {
   const change = async (call: UserCall) => {
     const { current, password } = parse(NEW_PASSWORD, await call.body());
@@ -45,7 +48,7 @@ export function passwordRoutes({ byEmail, byAddress, resetMails }: SignInLimits)
     const { deps } = call;
     await byAddress.take(addressOf(call));
     const { token, password } = parse(RESET_USE, await call.body());
-    // Checked first, so that only holders of a link make the service hash a password.
+    // Check the link first, so that only holders of a link make the service hash a password.
     if ((await deps.store.resets.find(token)) === null) throw invalidReset();
     const user = await deps.store.resets.use(token, await hashPassword(password, deps.passwordCost));
     if (user === null) throw invalidReset();
@@ -59,7 +62,7 @@ export function passwordRoutes({ byEmail, byAddress, resetMails }: SignInLimits)
     const { email, language = null } = parse(NEW_RESET, await call.body());
     if (mailing === null) throw noMail();
     await resetMails.take(email);
-    // Not awaited, so that the answer does not show whether there is such a user.
+    // Not awaited, so that the response time does not reveal whether the user exists.
     void sendReset(mailing, email, language).catch((error: unknown) =>
       log.error({ err: error }, "reset link not created"),
     );
@@ -74,7 +77,7 @@ export function passwordRoutes({ byEmail, byAddress, resetMails }: SignInLimits)
 }
 
 /**
- * Requires the current password, which someone else at an unattended browser does not know.
+ * Requires the current password, which someone else at an unattended browser would not know.
  *
  * @throws {ConsoleError} `wrong_password`, `too_many_attempts`, `busy`
  */
@@ -83,7 +86,7 @@ export async function requirePassword(
   password: string,
   byEmail: AttemptLimiter,
 ): Promise<void> {
-  // Counted with sign-ins, so that an open session does not allow faster guessing.
+  // These attempts count as sign-ins, so that an open session does not allow faster guessing.
   await byEmail.take(user.email);
   const known = await deps.store.users.findByEmail(user.email);
   if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost))) {
@@ -92,7 +95,7 @@ export async function requirePassword(
   await byEmail.clear(user.email);
 }
 
-/** Sends the user a link, if there is one with this address. */
+/** Sends the user a link, if the address belongs to a user. */
 async function sendReset(
   { mailer, publicUrl, resets }: ConsoleMailing,
   email: string,

@@ -1,36 +1,37 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { ConsoleError } from "./console-error.js";
 
-/** Parameters of scrypt: 128·N·r bytes, and time by N·r·p. */
+/** Parameters of scrypt: it takes 128·N·r bytes, and time proportional to N·r·p. */
 export interface PasswordCost {
   readonly N: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** 32 MiB and a third of a second of one core per password; one of OWASP's settings for scrypt. */
+/** Takes 32 MiB and a third of a second of one core per password; one of OWASP's settings for scrypt. */
 export const PASSWORD_COST: PasswordCost = { N: 2 ** 15, r: 8, p: 3 };
 const MAX_MEMORY_BYTES = 64 * 2 ** 20;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Concurrent hashes; more would take memory, and threads that file access needs. */
+/** Most concurrent hashes. More would take memory, and threads that file access needs. */
 const MOST_RUNNING = 2;
-/** More are rejected. */
+/** Most waiting hashes; further ones are rejected. */
 const MOST_WAITING = 50;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Hashes a password for storage, with its cost. @throws {ConsoleError} `busy` */
+/** Hashes a password for storage, including the cost parameters. @throws {ConsoleError} `busy` */
 export async function hashPassword(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return keptText(cost, salt, await derive(password, salt, cost));
 }
 
 /**
- * Checks a password against a stored hash. Null, for an unknown user, takes as long as a wrong password.
+ * Checks a password against a stored hash. For an unknown user (null), it takes as long as for a wrong
+ * password.
  *
- * @param cost of new hashes
+ * @param cost cost of new hashes
  * @throws {ConsoleError} `busy`
  */
 export async function isPassword(
@@ -45,7 +46,7 @@ export async function isPassword(
   return timingSafeEqual(derived, Buffer.from(hash, "base64")) && kept !== null;
 }
 
-/** For an unknown user. */
+/** Stands in for the salt of an unknown user. */
 const NO_SALT = Buffer.alloc(SALT_BYTES);
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 
@@ -57,14 +58,14 @@ async function derive(password: string, salt: Buffer, options: ScryptOptions): P
   await takeTurn();
   try {
     return await new Promise((resolve, reject) => {
-      // Different encodings of the same letters are one password.
+      // Different encodings of the same letters count as the same password.
       const normalized = password.normalize("NFKC");
       scrypt(normalized, salt, HASH_BYTES, { ...options, maxmem: MAX_MEMORY_BYTES }, (error, key) =>
         error === null ? resolve(key) : reject(error),
       );
     });
   } finally {
-    // Pass the turn on directly, so that no new request overtakes.
+    // Hand the slot directly to the next in line, so that no new request overtakes it.
     const next = waiting.shift();
     if (next === undefined) running--;
     else next();

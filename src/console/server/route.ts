@@ -15,7 +15,7 @@ import type { ServiceFacts } from "./service-facts.js";
 /** Sends mail with links to the console. */
 export interface ConsoleMailing {
   readonly mailer: Mailer;
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly publicUrl: string;
   readonly resets: NewResets;
 }
@@ -23,13 +23,13 @@ export interface ConsoleMailing {
 export interface ConsoleDeps {
   readonly store: ConsoleStore;
   readonly topUps: TopUps;
-  /** Null without a mail server. */
+  /** Null if no mail server is configured. */
   readonly mailing: ConsoleMailing | null;
   readonly temporaryKeys: TemporaryKeys;
   readonly endings: KeyEndings;
   readonly proxies: TrustedProxies;
   readonly facts: ServiceFacts;
-  /** For new passwords. */
+  /** Cost of hashing new passwords. */
   readonly passwordCost: PasswordCost;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,20 +39,20 @@ export interface ConsoleDeps {
 export interface OpenCall {
   readonly exchange: Exchange;
   readonly deps: ConsoleDeps;
-  /** Returns the path's segment at `:name`. */
+  /** Returns the segment of the path at `:name`. */
   param(name: string): string;
-  /** The JSON body. @throws when there is none */
+  /** Returns the JSON body. @throws if there is none */
   body(): Promise<unknown>;
 }
 
-/** A request of a signed-in user. */
+/** A request by a signed-in user. */
 export interface UserCall extends OpenCall {
   readonly user: User;
   /** Hash of the session's cookie. */
   readonly session: Buffer;
 }
 
-/** A request about an organization of the user. */
+/** A request about one of the user's organizations. */
 export interface MemberCall extends UserCall {
   readonly organizationId: string;
   readonly role: Role;
@@ -64,7 +64,7 @@ export interface ConsoleAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Null if the handler has responded itself. */
+/** Null if the handler has already responded. */
 type Handled = Promise<ConsoleAnswer | null>;
 
 /** One route of the console's API; paths of `member` and `owner` routes contain `:organization`. */
@@ -77,12 +77,12 @@ export type ConsoleRoute = { readonly method: Route["method"]; readonly path: st
 export const API = "/console/api";
 export const ORGANIZATION = `${API}/organizations/:organization`;
 
-/** Returns the name under which attempts of the request's network address are counted. */
+/** Returns the name under which attempts from the request's network address are counted. */
 export function addressOf({ exchange, deps }: OpenCall): string {
   return countedAddress(deps.proxies.clientOf(exchange.request));
 }
 
-/** The same response for a missing organization and one that the user does not belong to. */
+/** Responds identically for a missing organization and for one to which the user does not belong. */
 export function noOrganization(): ConsoleError {
   return new ConsoleError("not_found", "no such organization, or you are not a member");
 }

@@ -6,7 +6,7 @@ import type { Route } from "../../http/router.js";
 
 export interface SampledModel {
   readonly name: string;
-  /** Its package, whose `samples` may hold a `<voice>.ogg` for each of its voices. */
+  /** Folder of the model's package; its `samples` may contain a `<voice>.ogg` per voice. */
   readonly folder: string;
   readonly voices: readonly string[];
 }
@@ -16,10 +16,11 @@ type Samples = ReadonlyMap<string, Buffer>;
 const CACHED = { "cache-control": "public, max-age=3600", "x-content-type-options": "nosniff" };
 
 /**
- * Serves the samples of voices in a model's package, without a charge. `/console/samples` lists the voices
- * that have one, `/console/samples/<voice>` is the audio; both of the default model, or of `?model=`.
+ * Serves voice samples from model packages, free of charge. `/console/samples` lists the voices that have a
+ * sample, and `/console/samples/<voice>` returns the audio. Both use the default model, or the one in
+ * `?model=`.
  *
- * @param models the default first
+ * @param models the default model first
  */
 export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] {
   const byName = new Map(models.map((model) => [model.name, model]));
@@ -58,10 +59,10 @@ export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] 
   ];
 }
 
-/** Loads all samples into memory; together they are as small as one picture. */
+/** Loads all samples into memory; together they are as small as a picture. */
 async function loadSamples({ folder, voices }: SampledModel): Promise<Samples> {
   const found = await Promise.all(
-    // Operators choose the names; one that leads out of the folder has no sample.
+    // Operators choose the names. A name that leads out of the folder has no sample.
     voices.filter((voice) => basename(voice) === voice).map((voice) => loadSample(folder, voice)),
   );
   return new Map(found.flatMap((sample) => sample ?? []));

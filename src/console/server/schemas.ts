@@ -11,10 +11,10 @@ import { requireKnownNames } from "../../../core/protocol/fields.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
 
-// Each rule's message is the error code of the response.
+// The message of each rule is the error code of the response.
 const code = (name: ConsoleErrorCode) => ({ error: name });
 
-/** Characters that PostgreSQL cannot store (NUL, lone surrogates) or no list can show. */
+/** Characters that PostgreSQL cannot store (NUL, lone surrogates) or that lists cannot show. */
 const UNFIT = /[\p{Cc}\p{Cs}]/u;
 
 const EMAIL = z.string(code("email_invalid")).transform((value, context) => {
@@ -39,7 +39,7 @@ const ROLE = z.enum(["owner", "member"], code("invalid_request"));
 export const SIGN_UP = z.object({
   email: EMAIL,
   password: PASSWORD,
-  /** Without an invitation. */
+  /** Name of the new organization; used without an invitation. */
   organization: NAME.optional(),
   invitation: SECRET.optional(),
 });
@@ -58,21 +58,21 @@ export const RENAMING = z.object({ name: NAME });
 const LANGUAGE = z.enum(MAIL_LANGUAGES, code("invalid_request")).optional();
 export const NEW_INVITATION = z.object({
   role: ROLE,
-  /** Where to send the link. */
+  /** Address to which the link is sent. */
   email: EMAIL.optional(),
   language: LANGUAGE,
 });
 export const NEW_RESET = z.object({ email: EMAIL, language: LANGUAGE });
 export const NEW_ROLE = z.object({ role: ROLE });
 export const REMOVAL = z.object({
-  /** Whether to revoke the member's keys too. */
+  /** Whether to revoke the member's keys as well. */
   revoke_keys: z
     .enum(["true", "false"], code("invalid_request"))
     .default("false")
     .transform((value) => value === "true"),
 });
 
-/** Limits of a key; null removes one. */
+/** Limits of a key; null removes a limit. */
 const KEY_LIMITS = {
   monthly_credits: z
     .int(code("cap_invalid"))
@@ -120,7 +120,7 @@ export const REDEMPTION = z.object({
     .min(1, code("voucher_invalid"))
     .max(60, code("voucher_invalid")),
 });
-/** A UTC day or a time, as JavaScript writes it, in years that a date input accepts. */
+/** A UTC day or a time in JavaScript's format, within the years that a date input accepts. */
 const MOMENT = z
   .string(code("invalid_request"))
   .max(30, code("invalid_request"))
@@ -144,7 +144,7 @@ export const USAGE_DAYS = z.object({
   days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
 });
 
-/** @throws {ConsoleError} with the code of the first broken rule, {ServiceError} for an unknown field */
+/** @throws {ConsoleError} with the code of the first broken rule; {ServiceError} for an unknown field */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   if (schema instanceof z.ZodObject && typeof value === "object" && value !== null) {
     requireKnownNames("field", Object.keys(value), Object.keys(schema.shape));

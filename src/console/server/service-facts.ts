@@ -3,7 +3,7 @@ import type { ConcurrencyLimits, OrganizationTier } from "../../../core/domain/u
 import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
 import type { Tariffs, UsageKind } from "../../../core/domain/usage/tariff.js";
 
-/** `cold`: the next request loads the model. `down`: every worker was lost, requests are rejected. */
+/** `cold`: the next request loads the model. `down`: every worker was lost, so requests are rejected. */
 export type EngineState = "cold" | "loading" | "warm" | "down" | "stopping";
 
 export interface EngineStatus {
@@ -24,20 +24,20 @@ interface InstalledModel {
 }
 
 interface ServiceStatus {
-  /** As `/ready`. */
+  /** Same as `/ready`. */
   readonly isReady: boolean;
-  /** By model, the defaults first. */
+  /** Engines by model, default models first. */
   readonly engines: readonly EngineStatus[];
   readonly models: readonly InstalledModel[];
-  /** Ids of packages that cannot be used. */
+  /** IDs of packages that cannot be used. */
   readonly broken: readonly string[];
 }
 
-/** Limits on the messages of a live socket's client. */
+/** Limits on the messages that a client may send over a live socket. */
 interface LiveMessageLimits {
   readonly texts: number;
   readonly textsPerSecond: number;
-  /** Audio messages below `smallBytes`. */
+  /** Number of audio messages smaller than `smallBytes`. */
   readonly smallAudio: number;
   readonly smallAudioPerSecond: number;
   readonly smallBytes: number;
@@ -48,14 +48,14 @@ export interface ServiceFacts {
   /** Parts of the API served at this address. */
   readonly serve: readonly ServedPart[];
   readonly tariffs: Tariffs;
-  /** Null without a price in money. */
+  /** Null if credits have no price in money. */
   readonly creditPrice: CreditPrice | null;
   /** The operator's e-mail or https address, for users who need credits. */
   readonly contact: string | null;
   readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   readonly longestFileSeconds: number;
   readonly liveMessages: LiveMessageLimits;
-  /** Time without work after which an engine releases its model; 0 never. */
+  /** Idle time after which an engine releases its model; 0 for never. */
   readonly modelIdleMs: number;
   status(): Promise<ServiceStatus>;
 }

@@ -13,7 +13,7 @@ import { INVITATION_LIFETIME_S } from "./member-routes.js";
 import { API, type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
 import { SESSION_LIFETIME_S } from "./sessions.js";
 
-/** Lists the routes for prices, limits and status, so that no page needs to know a number. */
+/** Lists the routes for prices, limits and status, so that pages need no numbers of their own. */
 export function serviceRoutes({ facts, mailing }: ConsoleDeps): readonly ConsoleRoute[] {
   const prices = async () => {
     const tariffs = Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [
@@ -47,7 +47,7 @@ export function serviceRoutes({ facts, mailing }: ConsoleDeps): readonly Console
     };
   };
   return [
-    // Open, because a user who has lost the password needs the operator's contact.
+    // Open to anyone, because a user who forgot the password needs the operator's contact.
     { method: "GET", path: `${API}/prices`, access: "open", handle: prices },
     { method: "GET", path: `${API}/status`, access: "user", handle: status },
     { method: "GET", path: `${ORGANIZATION}/limits`, access: "member", handle: limits },

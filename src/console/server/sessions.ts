@@ -8,7 +8,7 @@ const NAME = "dauys_session";
 const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 export const SESSION_LIFETIME_S = 14 * 86_400;
 
-/** Starts a session, replaces the request's own, and responds like `sessionBody`. */
+/** Starts a session that replaces the request's own, and responds like `sessionBody`. */
 export async function openSession(
   { exchange, deps }: OpenCall,
   user: User,
@@ -55,7 +55,7 @@ export function sessionOf(request: FrontRequest): Buffer | null {
   return null;
 }
 
-/** Generates a secret of 256 bits, for a cookie or a link. */
+/** Generates a 256-bit secret for a cookie or a link. */
 export function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }
@@ -69,9 +69,11 @@ export function endedCookie(request: FrontRequest): string {
   return cookie(request, "", 0);
 }
 
-/** No script can read it, no other site can send it, and only the console's paths receive it. */
+/**
+ * Builds a cookie that scripts cannot read, other sites cannot send, and only the console's paths receive.
+ */
 function cookie(request: FrontRequest, value: string, maxAgeSeconds: number): string {
-  // TLS ends at a proxy, which reports it.
+  // TLS ends at a proxy, which reports it in this header.
   const isSecure = request.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
   const flags = `Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   return `${NAME}=${value}; ${flags}${isSecure ? "; Secure" : ""}`;

@@ -12,9 +12,9 @@ export function nodeBody(req: IncomingMessage, watch: FloodWatch): BodySource {
     burstShare: () => watch.burstShare(address),
     refused() {
       watch.flooded(address);
-      // A pause alone would still deliver the rest of the last read, chunk by chunk.
+      // Pausing alone would still deliver the rest of the last read, chunk by chunk.
       ignoreConnection(req.socket);
-      // A request without data never fills up, so its pause does not reach the socket, and `_read` would
+      // A request without data never fills up. So its pause does not reach the socket, and `_read` would
       // resume it.
       req._read = () => {};
       req.socket.pause();
@@ -23,8 +23,8 @@ export function nodeBody(req: IncomingMessage, watch: FloodWatch): BodySource {
 }
 
 /**
- * The parser that Node keeps for a connection. Its callbacks are numbered members; its class has a name for
- * each number. The parser calls no member that is null; reading input without callbacks costs a hundredth.
+ * The parser that Node keeps for a connection. Its callbacks are numbered members, and its class has a name
+ * for each number. The parser skips members that are null; reading input without callbacks costs a hundredth.
  */
 type Callback = ((this: unknown, ...parts: never[]) => unknown) | null;
 type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Record<string, unknown>> };
@@ -32,14 +32,16 @@ type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Re
 const EVERYTHING = ["kOnMessageBegin", "kOnHeaders", "kOnHeadersComplete", "kOnBody", "kOnMessageComplete"];
 
 /**
- * Ignores everything that still arrives on a connection. One read of 64 KiB holds up to 1,500 requests or
- * 11,000 chunks, and pausing the socket stops only later reads.
+ * Ignores everything that still arrives on a connection. Pausing the socket would stop only later reads, and
+ * one read of 64 KiB contains up to 1,500 requests or 11,000 chunks.
  */
 export function ignoreConnection(socket: Duplex): void {
   replace(socket, EVERYTHING, () => null);
 }
 
-/** Ignores the rest of a request's body up to its end: the same read may hold the next request. */
+/**
+ * Ignores the rest of a request's body. Stops at its end, because the same read may contain the next request.
+ */
 export function ignoreBody(socket: Duplex): void {
   replace(socket, ["kOnBody", "kOnMessageComplete"], (name, callback, restore) => {
     if (name === "kOnBody") return null;
@@ -67,11 +69,11 @@ function replace(
   for (const name of names) {
     const place = parser.constructor[name];
     const callback = typeof place === "number" ? parser[place] : null;
-    // Another version of Node may number them differently; in that case nothing is ignored.
+    // A future version of Node may number them differently; then nothing is ignored.
     if (typeof place !== "number" || typeof callback !== "function") continue;
     callbacks.set(place, callback);
     parser[place] = replacement(name, callback, restore);
   }
-  // Node reuses the parser for another connection once the socket has closed.
+  // Node reuses the parser for another connection after the socket has closed.
   socket.prependOnceListener("close", restore);
 }

@@ -26,32 +26,32 @@ import { NodeAnswer } from "./node-response.js";
 import { MessageTurns, NodeFrontSocket } from "./node-socket.js";
 
 const HEADER_BYTES = 16 * 1024;
-/** Time for the head of a connection's first and of its next request, as on the native front. */
+/** Time allowed for the head of each request on a connection, as on the native front. */
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
-/** Requests that may wait for their responses on one connection, or arrive on it in one turn. */
+/** Most requests that may wait for responses on one connection, or arrive on it in one turn. */
 const PIPELINED_REQUESTS = 32;
-/** Connections beyond the limit that get a 503 at the same time; further ones are cut. */
+/** Most connections beyond the limit that get a 503 at the same time; others are cut. */
 const REJECTED_CONNECTIONS = 32;
-/** Time for them to read it. */
+/** Time for a rejected client to read the 503. */
 const REJECTION_MS = 1_000;
 /** Time for a client that is still uploading to read a complete response. */
 const LINGER_MS = 5_000;
-/** The same for a client whose body is rejected for its tiny chunks. */
+/** The same, for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 
 type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 
 interface Connection {
   pending: number;
-  /** Requests with bodies in this turn of the event loop; many of them may already be answered. */
+  /** Number of requests with bodies in this turn of the event loop; many may already have been answered. */
   inTurn: number;
-  /** Further input is ignored. */
+  /** True once further input is ignored. */
   isEnding: boolean;
 }
 
-/** `ws` is loaded with the first front of this kind: it costs 0.07 s of CPU. */
+/** Load `ws` with the first front of this kind: it costs 0.07 s of CPU. */
 const require = createRequire(import.meta.url);
 
 /** The front on Node's own HTTP server, with `ws` for WebSocket. */
@@ -65,7 +65,7 @@ export class NodeFront implements Front {
   readonly #watch = new FloodWatch();
   readonly #messageTurns = new MessageTurns();
   readonly #connections = new WeakMap<Duplex, Connection>();
-  /** Connections with requests in this turn. */
+  /** Connections that received requests in this turn. */
   readonly #turn: Connection[] = [];
   #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
@@ -76,14 +76,14 @@ export class NodeFront implements Front {
     this.#server = createServer(
       {
         maxHeaderSize: HEADER_BYTES,
-        // Uploads can be long: they are limited by progress instead.
+        // Uploads may be long; their progress is limited instead.
         requestTimeout: 0,
         headersTimeout: IDLE_MS,
         connectionsCheckingInterval: LOOK_FOR_IDLE_EVERY_MS,
         keepAliveTimeout: IDLE_MS,
         keepAlive: true,
         keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS,
-        // We reject it ourselves, with a reason.
+        // We reject such requests ourselves, with a reason.
         requireHostHeader: false,
       },
       (req, res) => this.#request(req, res),
@@ -95,9 +95,9 @@ export class NodeFront implements Front {
       noServer: true,
       maxPayload: limits.messageBytes,
       perMessageDeflate: false,
-      // Pings are counted before they are answered.
+      // We answer pings ourselves, after counting them.
       autoPong: false,
-      // Deferring each message costs too much; `MessageTurns` limits the messages per turn instead.
+      // Deferring every message costs too much; `MessageTurns` limits the messages per turn instead.
       allowSynchronousEvents: true,
       clientTracking: false,
     });
@@ -128,7 +128,7 @@ export class NodeFront implements Front {
       this.#server.closeAllConnections();
     }, graceMs);
     this.#server.closeIdleConnections();
-    // The server no longer counts upgraded connections.
+    // Node's server does not count upgraded connections.
     if (this.#sockets.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onNoSockets = resolve;
@@ -181,7 +181,7 @@ export class NodeFront implements Front {
     const body = new BodyQueue(nodeBody(req, this.#watch), this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
-    // The end of a malformed request is unknown: the next bytes may be its body.
+    // A malformed request has no known end: the next bytes may be its body.
     connection.isEnding = request.malformed !== null;
     if (connection.isEnding) ignoreConnection(req.socket);
     const hasBody = (request.contentLength ?? 0) > 0 || request.headers.has("transfer-encoding");
@@ -195,7 +195,7 @@ export class NodeFront implements Front {
     req.on("end", () => body.complete());
     req.on("error", () => body.fail("the client left before its request was complete"));
     res.on("error", () => {
-      // A write to a client that has left; `close` follows.
+      // The client has left; `close` follows.
     });
     res.on("close", () => {
       connection.pending--;
@@ -237,7 +237,7 @@ export class NodeFront implements Front {
       for (const [name, value] of Object.entries(decision.headers)) lines.push(`${name}: ${value}`);
     };
     this.#webSockets.once("headers", addHeaders);
-    // This is synchronous. `ws` answers an invalid handshake itself, without calling back.
+    // This call is synchronous. `ws` answers invalid handshakes itself, without calling back.
     this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
       const front = new NodeFrontSocket({
         ws: webSocket,
@@ -284,34 +284,34 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
   };
 }
 
-/** Closes a connection after the turn: requests that can be answered immediately have been by then. */
+/** Closes a connection after this turn, when requests that can be answered immediately have been. */
 function endBurst(socket: Socket): void {
   ignoreConnection(socket);
   socket.pause();
   setImmediate(() => socket.destroySoon());
 }
 
-/** Rejects malformed requests that Node's parser accepts. */
+/** Returns why a request is malformed, for requests that Node's parser accepts; null for valid ones. */
 function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | null {
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     return `the version of HTTP must be 1.1, received ${httpVersion}`;
   let hosts = 0;
   for (let nth = 0; nth < rawHeaders.length; nth += 2)
     if (rawHeaders[nth]!.length === 4 && rawHeaders[nth]!.toLowerCase() === "host") hosts++;
-  if (hosts > 1) return "Host must be given once";
-  return hosts === 0 && httpVersion === "1.1" ? "Host must be given" : null;
+  if (hosts > 1) return "send Host only once";
+  return hosts === 0 && httpVersion === "1.1" ? "the Host header is missing" : null;
 }
 
-/** Drops the rest of an unread body after the response for up to `LINGER_MS`, then cuts the connection. */
+/** After the response, drops the rest of an unread body for up to `LINGER_MS`, then cuts the connection. */
 function finishUpload(req: IncomingMessage, body: BodyQueue): void {
   if (req.complete) return;
   if (body.isRefused) {
-    // Reading on would cost more than serving all other clients.
+    // Reading the rest would cost more than serving all other clients.
     setTimeout(() => req.destroy(), REFUSED_LINGER_MS).unref();
     return;
   }
   body.discard();
-  // Delivered chunk by chunk, even an unread body is expensive.
+  // Even an unread body is expensive if it is delivered chunk by chunk.
   ignoreBody(req.socket);
   req.resume();
   const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();
@@ -326,15 +326,15 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, `headers hold at most ${HEADER_BYTES} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, `the head of a request must come within ${IDLE_MS / 1_000} s`],
+  HPE_HEADER_OVERFLOW: [431, `headers must be at most ${HEADER_BYTES} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, `the head of a request must arrive within ${IDLE_MS / 1_000} s`],
 };
 
-/** Sends the last response on a connection; a client that does not close its end is cut after `withinMs`. */
+/** Sends the last response on a connection. A client that does not close its end is cut after `withinMs`. */
 function endWith(socket: Duplex, refusal: Refusal, withinMs = LINGER_MS): void {
   socket.on("error", () => socket.destroy());
   socket.end(rawAnswer(refusal));
-  // Unread bytes would hide that the client closes.
+  // Unread bytes would hide that the client has closed its end.
   socket.resume();
   const cut = setTimeout(() => socket.destroy(), withinMs).unref();
   socket.once("close", () => clearTimeout(cut));

@@ -57,7 +57,7 @@ export class NodeAnswer implements FrontResponse {
     const isSized = this.#res.headersSent || this.#res.hasHeader("content-length");
     const hasNoLength = this.#res.statusCode === 204 || this.#res.statusCode === 304;
     if (!isSized && !hasNoLength) this.#res.setHeader("content-length", bytes);
-    // Use `write`, which notices a reader that stalls.
+    // Use `write`, which notices if the reader stalls.
     if (chunk !== undefined && bytes > 0) await this.write(chunk, departure);
     this.#assertLive();
     this.#res.end();

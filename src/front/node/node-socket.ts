@@ -11,9 +11,9 @@ import { MessageBudget, type Verdict } from "../shared/live-messages.js";
 import type { FloodWatch } from "../shared/rate-limits.js";
 import { callSafely, closeFlooded } from "../shared/serve-safely.js";
 
-/** A client that has not answered a ping when the next is due is cut. */
+/** A client that has not answered a ping when the next one is due is cut. */
 const PING_MS = 30_000;
-/** Time for a flooding client to read its closing message. */
+/** Time for a flooding client to read the closing message. */
 const FLOOD_LINGER_MS = 1_000;
 
 export interface NodeSocketParts {
@@ -59,7 +59,7 @@ export class NodeFrontSocket implements FrontSocket {
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
     this.#ws.on("error", () => {
-      // `ws` closes with the right code (1007, 1009, ...) itself; `close` follows.
+      // `ws` itself closes with the right code (1007, 1009, ...); `close` follows.
     });
     this.#ws.on("close", (code, reason) => {
       clearInterval(pings);
@@ -103,7 +103,7 @@ export class NodeFrontSocket implements FrontSocket {
 
   #message(data: RawData, isBinary: boolean): void {
     this.#parts.turn.count();
-    // The default `binaryType` delivers buffers.
+    // With the default `binaryType`, messages are buffers.
     const bytes = data as Buffer;
     if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
     const events = this.#events;
@@ -115,7 +115,7 @@ export class NodeFrontSocket implements FrontSocket {
     );
   }
 
-  /** Returns whether to deliver a message; stops reading from a client that floods. */
+  /** Returns whether to deliver a message. Stops reading from a client that floods. */
   #takes(verdict: Verdict): boolean {
     if (verdict === "take") return true;
     if (verdict !== "flood") return false;
@@ -125,7 +125,7 @@ export class NodeFrontSocket implements FrontSocket {
     callSafely(this.#handlers, () => events?.flooded?.());
     closeFlooded(this, floodClosing);
     this.#ws.pause();
-    // A paused socket does not see the client close.
+    // A paused socket does not notice that the client closes.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
     return false;
   }
@@ -148,13 +148,13 @@ export class NodeFrontSocket implements FrontSocket {
   }
 }
 
-/** Messages of one socket that are delivered in one turn of the event loop. */
+/** Most messages of one socket that are delivered in one turn of the event loop. */
 const MESSAGES_PER_TURN = 8;
 
 /**
- * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The
- * option `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the
- * field, all messages of a read are delivered immediately, and the floods of `npm test -- attack` take too
+ * A private field of `ws`: whether it may emit several messages in a row, or waits for a turn before each.
+ * The option `allowSynchronousEvents` sets only its initial value, and no public call changes it. Without the
+ * field, all messages of a read are delivered immediately, and the floods in `npm test -- attack` take too
  * long.
  */
 interface Receiver {
@@ -166,9 +166,9 @@ export interface SocketTurn {
 }
 
 /**
- * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which
- * would keep all other clients waiting. After the first few, `ws` waits a turn before each. At the pace of
- * speech nothing is delayed.
+ * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB contains up to 10,000
+ * messages, which would keep all other clients waiting. After the first few, `ws` waits for a turn before
+ * each. Audio at the speed of speech is never delayed.
  */
 export class MessageTurns {
   readonly #delayed: Receiver[] = [];

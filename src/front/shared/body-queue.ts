@@ -6,22 +6,24 @@ export interface BodySource {
   resume(): void;
   /** Called once, after `pause`, if the body is rejected for its tiny chunks. The rest need not be pushed. */
   refused?(): void;
-  /** The share of the burst of small chunks that this sender gets; called with the first of them. */
+  /** Returns the share of the small-chunk burst that this sender gets; called with the first small chunk. */
   burstShare?(): number;
 }
 
-/** The sender is paused above this, and resumed below a quarter of it. */
+/** The sender is paused above this many queued bytes, and resumed below a quarter of it. */
 const FULL_BYTES = 256 * 1024;
-/** Small chunks are joined into blocks of up to this size. */
+/** Small chunks are joined into blocks of at most this size. */
 const BLOCK_BYTES = 64 * 1024;
 const LEAST_BLOCK_BYTES = 4 * 1024;
-/** How often a paused source is probed: without reads it does not report that its client has left. */
+/** How often a paused source is probed: unless it is read, it does not report that its client has left. */
 const PROBE_MS = 1_000;
-/** Probing stops here: the client is evidently connected and sends as fast as we probe. */
+/**
+ * Probing stops at this many queued bytes: the client is evidently connected and sends as fast as we probe.
+ */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Chunks of this size and more cost no more than their bytes. */
+/** A chunk of at least this size costs no more than its bytes. */
 const WHOLE_CHUNK_BYTES = 256;
-/** Smaller chunks cost a call each, which would keep other clients waiting. */
+/** Each smaller chunk costs a call, and many of them would keep other clients waiting. */
 const SMALL_CHUNKS = { burst: 2_500, perSecond: 5_000 };
 
 /** Queued bytes, in a buffer that may have room for more. */
@@ -31,21 +33,21 @@ interface Block {
 }
 
 /**
- * Queues a request body between a pushing socket and a pulling reader, in bounded memory. Small chunks are
- * joined, because each would otherwise cost a hundred bytes in objects.
+ * Queues a request body between a socket that pushes and a reader that pulls, in bounded memory. Small chunks
+ * are joined, because each would otherwise cost a hundred bytes of objects.
  */
 export class BodyQueue implements AsyncIterable<Uint8Array> {
   readonly #source: BodySource;
   readonly #stallMs: number;
   readonly #blocks: Block[] = [];
-  /** Created with the first small chunk: most requests have none. */
+  /** Created with the first small chunk, because most requests have none. */
   #smallChunks: TokenBucket | null = null;
   #queuedBytes = 0;
   #isPaused = false;
   #probe: NodeJS.Timeout | null = null;
   #isComplete = false;
   #isRefused = false;
-  /** Creates the error only when the body is read, which most are not. */
+  /** Creates the error only when the body is read; most failed bodies are not. */
   #failure: (() => ServiceError) | null = null;
   #wake: (() => void) | null = null;
   #wakesSoon = false;
@@ -59,7 +61,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     return this.#isPaused;
   }
 
-  /** True if the body was rejected for its tiny chunks; its source stays paused. */
+  /** True if the body was rejected for its tiny chunks. Its source stays paused. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -72,7 +74,9 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     return this.#blocks.length;
   }
 
-  /** @param isBorrowed the caller reuses the memory after the call, so the chunk is copied */
+  /**
+   * @param isBorrowed true if the caller reuses the memory after the call, so that the chunk must be copied
+   */
   push(chunk: Uint8Array, isBorrowed = false): void {
     if (chunk.length === 0 || this.#failure !== null) return;
     if (chunk.length < WHOLE_CHUNK_BYTES && !this.#takeSmall(chunk.length)) {
@@ -81,7 +85,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     }
     this.#keep(chunk, isBorrowed);
     if (this.#queuedBytes >= FULL_BYTES) this.#pause();
-    // Wait for more small chunks in this turn of the event loop, so that the reader gets them in one block.
+    // More small chunks may follow in this turn of the event loop; the reader then gets them in one block.
     if (chunk.length >= BLOCK_BYTES / 2) this.#notify();
     else this.#notifySoon();
   }
@@ -97,7 +101,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#failWith(() => new ServiceError("CANCELLED", reason));
   }
 
-  /** Drops the queue and lets the source continue, unread. */
+  /** Drops the queue and lets the source continue without a reader. */
   discard(): void {
     this.#drop();
     this.#resumeIfDrained();
@@ -116,13 +120,13 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Appends to the last block while it is short. Buffers double, so a short body takes little memory. */
+  /** Appends to the last block if that is short. Buffers double, so a short body takes little memory. */
   #keep(chunk: Uint8Array, isBorrowed: boolean): void {
     const last = this.#blocks.at(-1);
     const total = (last?.length ?? 0) + chunk.length;
     if (last === undefined || total > BLOCK_BYTES) {
       this.#queuedBytes += chunk.length;
-      // A small chunk would keep the whole read buffer alive.
+      // Keeping a small chunk would keep the whole read buffer alive.
       const isCopied = isBorrowed || chunk.buffer.byteLength > 2 * chunk.length;
       this.#blocks.push({ bytes: isCopied ? chunk.slice() : chunk, length: chunk.length });
       return;
@@ -151,7 +155,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
       () =>
         new ServiceError(
           "INVALID_REQUEST",
-          `a body must not come in more than ${SMALL_CHUNKS.perSecond} chunks of less than ` +
+          `a body must not arrive in more than ${SMALL_CHUNKS.perSecond} chunks of less than ` +
             `${WHOLE_CHUNK_BYTES} bytes a second: send larger chunks`,
         ),
     );
@@ -177,7 +181,10 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#probe ??= setInterval(() => this.#probeClient(), PROBE_MS).unref();
   }
 
-  /** Lets the source read once: it sees the connection end, or the next chunk pauses it again. */
+  /**
+   * Lets the source read once: either it notices that the connection ended, or the next chunk pauses it
+   * again.
+   */
   #probeClient(): void {
     if (!this.#isPaused || this.#queuedBytes >= MOST_BYTES) return;
     this.#isPaused = false;
@@ -223,7 +230,9 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Copies a partly filled block: chunks may be transferred to another thread with their whole buffer. */
+/**
+ * Copies a partly filled block, because chunks may be transferred to another thread with their whole buffer.
+ */
 function contentOf({ bytes, length }: Block): Uint8Array {
   return length === bytes.length ? bytes : bytes.slice(0, length);
 }

@@ -3,17 +3,17 @@ import { createServer } from "node:net";
 
 const LAST_PORT = 65_535;
 
-/** Address on which a service will listen, and the names of its settings. */
+/** An address on which a service will listen, and the names of its settings. */
 export interface ListeningAddress {
   readonly host: string;
-  /** 0 is any free port. */
+  /** 0 stands for any free port. */
   readonly port: number;
   readonly settings: { readonly host: string; readonly port: string };
 }
 
 /**
- * Listens briefly, so that a taken port is reported before models are loaded. If another program takes the
- * port in between, the front reports it.
+ * Listens for a moment, so that a taken port is reported before models are loaded. If another program takes
+ * the port afterwards, the front reports it.
  *
  * @throws {Error} with the address, the reason and the setting to change
  */
@@ -27,7 +27,7 @@ export async function checkPort({ host, port, settings }: ListeningAddress): Pro
     const { code = "", message } = error as NodeJS.ErrnoException;
     const reasons: Readonly<Record<string, string>> = {
       EADDRINUSE: `another program listens there; stop it, or set ${settings.port} to another port, such as ${neighbour(port)}`,
-      EACCES: `this user may not; set ${settings.port} to a port from 1024 on`,
+      EACCES: `this user lacks the permission; set ${settings.port} to a port from 1024 on`,
       EADDRNOTAVAIL: `${settings.host} is not an address of this machine`,
       ENOTFOUND: `${settings.host} has no address`,
     };

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:f
 import { readdir } from "node:fs/promises";
 
 const OWN = "/proc/self/fd";
-/** Reserved for files, pipes and the database: a quarter of the limit, within these bounds. */
+/** Descriptors reserved for files, pipes and the database: a quarter of the limit, within these bounds. */
 const LEAST_RESERVE = 64;
 const LARGEST_RESERVE = 1_024;
 const LEAST_CONNECTIONS = 16;
@@ -10,7 +10,7 @@ const LEAST_CONNECTIONS = 16;
 /** Counts the open descriptors of this process; null if the system does not report it. */
 export function openDescriptors(): number | null {
   try {
-    // From Linux 6.2 on, the size is the count.
+    // On Linux 6.2 and later, the size is the count.
     return statSync(OWN).size || readdirSync(OWN).length;
   } catch {
     return null;
@@ -19,14 +19,14 @@ export function openDescriptors(): number | null {
 
 /**
  * Counts descriptors on another thread: on older kernels, reading 10,000 names blocks for 8 ms or more.
- * @param folder set by tests
- * @returns infinity if no descriptor is left to count with, null if the system does not report it
+ * @param folder the folder to count in; tests replace it
+ * @returns infinity if no descriptor is left for counting; null if the system does not report descriptors
  */
 export async function countDescriptors(folder = OWN): Promise<number | null> {
   try {
     return statSync(folder).size || (await readdir(folder)).length;
   } catch (error) {
-    // Reading the folder needs a descriptor itself.
+    // Reading the folder itself needs a descriptor.
     const code = (error as NodeJS.ErrnoException).code ?? "";
     return ["EMFILE", "ENFILE"].includes(code) ? Number.POSITIVE_INFINITY : null;
   }
@@ -42,13 +42,13 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** Returns the number of connections that fit if other uses occupy `open` of `limit` descriptors. */
+/** Returns how many connections fit if other uses occupy `open` of `limit` descriptors. */
 export function connectionsWithin(limit: number, open: number): number {
   const reserve = Math.min(LARGEST_RESERVE, Math.max(LEAST_RESERVE, Math.floor(limit / 4)));
   return Math.max(LEAST_CONNECTIONS, limit - reserve - open);
 }
 
-/** Holds spare descriptors, to be released when no others are left. */
+/** Holds spare descriptors, which are released when no others are left. */
 export class SpareDescriptors {
   readonly #count: number;
   readonly #held: number[] = [];
@@ -65,7 +65,7 @@ export class SpareDescriptors {
     try {
       while (this.#held.length < this.#count) this.#held.push(openSync("/dev/null", "r"));
     } catch {
-      // No descriptors are left: keep those already opened.
+      // No more descriptors are available: keep those that were opened.
     }
   }
 

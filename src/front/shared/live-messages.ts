@@ -2,21 +2,21 @@ import { type BucketSize, TokenBucket } from "./rate-limits.js";
 
 /**
  * The budget of one socket. A second of audio costs nothing in messages of 10 ms, and 300 tokens in messages
- * of 2 ms, so speech is never slowed down, as far ahead of real time as the backlog allows.
+ * of 2 ms. So speech is never slowed down, even as far ahead of real time as the backlog allows.
  */
 const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
-/** Binary messages of this size and more are free: 5 ms of audio, or 20 ms at telephone quality. */
+/** Binary messages of at least this size are free: 5 ms of audio, or 20 ms at telephone quality. */
 const WHOLE_MESSAGE_BYTES = 160;
-/** Text, and empty binary messages, which are commands: 600 at once, 100 a second. */
+/** Cost of text and of empty binary messages, which are commands: 600 at once, then 100 a second. */
 const TEXT_TOKENS = 20;
-/** Parsing text costs time by the byte. */
+/** Parsing text takes time in proportion to its bytes. */
 const TEXT_BYTES_PER_TOKEN = 128;
-/** Pings are answered with a write each: 300 at once, 50 a second. */
+/** Cost of a ping, which needs a write: 300 at once, then 50 a second. */
 const CONTROL_TOKENS = 40;
-/** Messages dropped after a flood before the connection is cut, so that the client can close it itself. */
+/** Messages dropped after a flood before the connection is cut. The client can close it itself until then. */
 const MOST_DROPPED = 120_000;
 
-/** The same limits as numbers; audio messages below `smallBytes` are small. */
+/** The same limits as counts. Audio messages below `smallBytes` are small. */
 export const LIVE_MESSAGE_LIMITS = {
   texts: TOKENS.burst / TEXT_TOKENS,
   textsPerSecond: TOKENS.perSecond / TEXT_TOKENS,
@@ -30,13 +30,13 @@ export const FLOOD_DETAIL =
   `${LIVE_MESSAGE_LIMITS.textsPerSecond} a second, and ${LIVE_MESSAGE_LIMITS.smallAudio} audio messages of less than ` +
   `${WHOLE_MESSAGE_BYTES} bytes at once and ${LIVE_MESSAGE_LIMITS.smallAudioPerSecond} a second`;
 
-/** `flood` is returned once, for the first excess message; all later ones get `drop`, and finally `cut`. */
+/** `flood` is returned once, for the first excess message. Later messages get `drop`, and finally `cut`. */
 export type Verdict = "take" | "flood" | "drop" | "cut";
 
-/** Limits what one client's messages cost, so that others are served in time. */
+/** Limits how much work one client's messages cause, so that other clients are served in time. */
 export class MessageBudget {
   readonly #tokens: TokenBucket;
-  /** Never reduced for a watched address: parsed text has not held others up. */
+  /** Never reduced for a watched address: parsing text has never delayed other clients. */
   readonly #textTokens: TokenBucket;
   #isFlooded = false;
   #dropped = 0;
@@ -44,8 +44,8 @@ export class MessageBudget {
   readonly #hasAudioInText: boolean;
 
   /**
-   * @param burstShare of the audio and pings allowed at once, from `FloodWatch`
-   * @param hasAudioInText text messages count like audio; the owner limits other text itself
+   * @param burstShare share of the audio and pings allowed at once, from `FloodWatch`
+   * @param hasAudioInText true if text messages count like audio; the owner then limits other text itself
    */
   constructor(nowMs?: () => number, burstShare?: number, hasAudioInText = false) {
     this.#hasAudioInText = hasAudioInText;
@@ -77,17 +77,17 @@ export class MessageBudget {
   }
 }
 
-/** The clock is read once per this many messages. */
+/** The clock is read once per run of this many messages. */
 const RUN_MESSAGES = 16;
-/** A client that sends them within this time is ahead of real time, regardless of their size. */
+/** A client that sends a run within this time is ahead of real time, whatever the size of its messages. */
 const RUN_MS = 16;
-/** Joining ends when a turn of the event loop brings fewer messages than this. */
+/** Joining stops when a turn of the event loop brings fewer messages than this. */
 const LEAST_GATHERED = 4;
 const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of
- * the event loop. The session's work for each tiny message would otherwise delay all other clients.
+ * the event loop. Otherwise, handling each tiny message would delay all other clients.
  */
 export class GatheredAudio {
   readonly #deliver: (bytes: Uint8Array) => void;
@@ -98,12 +98,12 @@ export class GatheredAudio {
   #length = 0;
   #gathered = 0;
 
-  /** @param deliver borrows the bytes for the length of the call */
+  /** @param deliver borrows the bytes until it returns */
   constructor(deliver: (bytes: Uint8Array) => void) {
     this.#deliver = deliver;
   }
 
-  /** @param bytes borrowed for the length of the call */
+  /** @param bytes borrowed until this returns */
   push(bytes: Uint8Array): void {
     if (this.#block !== null) this.#gather(this.#block, bytes);
     else {
@@ -112,7 +112,7 @@ export class GatheredAudio {
     }
   }
 
-  /** Delivers the joined messages; call it before handling anything else that the client sends. */
+  /** Delivers the joined messages. Call it before handling anything else from the client. */
   flush(): void {
     if (this.#block === null || this.#length === 0) return;
     const bytes = this.#block.subarray(0, this.#length);

@@ -2,19 +2,19 @@ import { type Clock, systemClock } from "../../../core/ports/clock.js";
 import type { ReaderPace } from "../../../core/ports/front.js";
 
 export interface BucketSize {
-  /** Tokens at the start, and at most. */
+  /** Number of tokens at the start, which is also the maximum. */
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** A token bucket. It reads the clock only when tokens are short, so taking one is cheap. */
+/** A token bucket. It reads the clock only when tokens run short, so taking one is cheap. */
 export class TokenBucket {
   readonly #size: BucketSize;
   readonly #nowMs: () => number;
   #tokens: number;
   #filledAtMs: number;
 
-  /** @param share of the burst that is there at the start */
+  /** @param share share of the burst that is available at the start */
   constructor(size: BucketSize, nowMs: () => number = () => performance.now(), share = 1) {
     this.#size = size;
     this.#nowMs = nowMs;
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#filledAtMs = nowMs();
   }
 
-  /** Takes `count` tokens, or none and returns false. */
+  /** Takes `count` tokens; if there are too few, takes none and returns false. */
   take(count: number): boolean {
     if (!this.has(count)) return false;
     this.#tokens -= count;
@@ -42,21 +42,21 @@ export class TokenBucket {
   }
 }
 
-/** Time for which an address is watched after its last flood. */
+/** How long an address is watched after its last flood. */
 const WATCHED_MS = 60_000;
-/** Beyond this, the address whose flood was longest ago is forgotten. */
+/** Beyond this number, the address whose flood was longest ago is forgotten. */
 const MOST_ADDRESSES = 10_000;
 /** The share of the usual burst that a connection from a watched address gets. */
 export const WATCHED_BURST = 1 / 16;
 
 /**
- * Remembers addresses that have flooded us. A flooder that was cut reconnects immediately and would get the
- * whole burst of a new connection each time; a watched address gets a fraction of it. Its rate per second
- * stays the same and is far more than speech needs, so other clients at that address do not notice.
+ * Remembers addresses that have flooded us. A flooder that was cut reconnects immediately, and would get the
+ * whole burst of a new connection each time. A watched address gets a fraction of the burst. Its rate per
+ * second stays the same and far exceeds what speech needs, so other clients at that address notice nothing.
  */
 export class FloodWatch {
   readonly #clock: Clock;
-  /** By address, oldest first. */
+  /** Time of the last flood by address, oldest first. */
   readonly #floodedAtMs = new Map<string, number>();
 
   constructor(clock: Clock = systemClock) {
@@ -83,7 +83,7 @@ export class FloodWatch {
   }
 }
 
-/** Tracks the pace of one reader, counting only the time that we wait for it. */
+/** Tracks the pace of one reader, and counts only the time that we wait for it. */
 export class PacedReader {
   readonly #pace: ReaderPace;
   #takenBytes = 0;
@@ -101,7 +101,7 @@ export class PacedReader {
     this.#waitedMs += milliseconds;
   }
 
-  /** Time allowed for the next bytes; 0 if the reader is too slow. */
+  /** Time left for the next bytes; 0 if the reader is too slow. */
   get leftMs(): number {
     const dueMs = this.#pace.graceMs + (1_000 * this.#takenBytes) / this.#pace.leastBytesPerS;
     return Math.max(0, dueMs - this.#waitedMs);

@@ -1,14 +1,16 @@
 import { randomFillSync } from "node:crypto";
 import type { Headers, UpgradeDecision } from "../../../core/ports/front.js";
 
-/** A parsed request target; `problem` says why it is malformed. */
+/** A parsed request target; `problem` says why it is malformed, if it is. */
 export interface RequestTarget {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly problem: string | null;
 }
 
-/** Splits and decodes a request target such as `/v1/voices?model=x`; an absolute one keeps only its path. */
+/**
+ * Splits and decodes a request target such as `/v1/voices?model=x`. Of an absolute URL, keeps path and query.
+ */
 export function parseTarget(rawTarget: string): RequestTarget {
   const target = rawTarget.startsWith("/") ? rawTarget : rawTarget.replace(/^https?:\/\/[^/?]*/i, "");
   const mark = target.indexOf("?");
@@ -16,15 +18,19 @@ export function parseTarget(rawTarget: string): RequestTarget {
   const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
   try {
     const path = decodeURIComponent(rawPath || "/");
-    return { path, query, problem: hasNul(path, query) ? "the path and the query must not hold NUL" : null };
+    return {
+      path,
+      query,
+      problem: hasNul(path, query) ? "the path and the query must not contain NUL" : null,
+    };
   } catch {
-    // decodeURIComponent throws only for escapes that are not UTF-8.
+    // decodeURIComponent throws only if escapes are not UTF-8.
     return { path: "/", query, problem: "the path must be percent-encoded UTF-8" };
   }
 }
 
 /**
- * Reads the length of the body from the headers: null if not given, an error text if the headers are invalid.
+ * Reads the length of the body from the headers: null if absent, an error text if the headers are invalid.
  *
  * @param coding value of Transfer-Encoding; repeated headers are joined with commas
  */
@@ -36,10 +42,10 @@ export function parseBodyLength(
     return `Transfer-Encoding must be chunked, received ${JSON.stringify(coding.slice(0, 40))}`;
   }
   if (values.length === 0) return null;
-  if (values.length > 1) return "Content-Length must be given once";
+  if (values.length > 1) return "send Content-Length only once";
   const value = values[0]!.trim();
   if (!/^\d{1,15}$/.test(value)) return "Content-Length must be a whole number of bytes";
-  return coding === undefined ? Number(value) : "Content-Length and Transfer-Encoding exclude each other";
+  return coding === undefined ? Number(value) : "send either Content-Length or Transfer-Encoding, not both";
 }
 
 /** Neither the database nor the file system accepts NUL. */
@@ -52,7 +58,7 @@ function hasNul(path: string, query: URLSearchParams): boolean {
 /** The only version of WebSocket that became a standard. */
 const VERSION = "13";
 
-/** Rejects a handshake with another WebSocket version, else returns null. @see RFC 6455, section 4.4 */
+/** Rejects a handshake with any other WebSocket version; else returns null. @see RFC 6455, section 4.4 */
 export function refusedVersion(
   version: string | undefined,
 ): Extract<UpgradeDecision, { type: "refuse" }> | null {
@@ -68,7 +74,7 @@ export function refusedVersion(
   return { type: "refuse", status: 426, headers, body: JSON.stringify({ detail }) };
 }
 
-/** Headers of an error that the front itself answers with. */
+/** Returns the headers of an error that the front itself sends. */
 export function jsonHeaders(): Headers {
   return {
     "content-type": "application/json",
@@ -78,11 +84,11 @@ export function jsonHeaders(): Headers {
 }
 
 const ID_BYTES = 12;
-/** Random bytes for many ids at once: drawing 12 bytes costs about as much as drawing 3,072. */
+/** Random bytes for many IDs: drawing 12 bytes costs about as much as drawing 3,072. */
 const pool = Buffer.allocUnsafe(256 * ID_BYTES);
 let usedBytes = pool.length;
 
-/** Creates an id that ties a response to the log lines of its request. */
+/** Creates an ID that ties a response to the log lines of its request. */
 export function newRequestId(): string {
   if (usedBytes === pool.length) {
     randomFillSync(pool);

@@ -33,11 +33,11 @@ async function endAnyhow(response: FrontResponse): Promise<void> {
   if (response.hasStarted) return response.reset();
   const { status, headers, body } = internalError();
   response.start(status, headers);
-  // The client may leave at this moment, and then no response is needed.
+  // If the client leaves at this moment, no response is needed.
   await response.end(Buffer.from(body)).catch(() => {});
 }
 
-/** Calls the upgrade handler; if it throws, the upgrade is rejected. */
+/** Calls the upgrade handler, and rejects the upgrade if the handler throws. */
 export async function decideSafely(handlers: FrontHandlers, request: FrontRequest): Promise<UpgradeDecision> {
   try {
     return await handlers.upgrade(request);
@@ -47,7 +47,7 @@ export async function decideSafely(handlers: FrontHandlers, request: FrontReques
   }
 }
 
-/** Calls a socket's owner and reports its errors. @param onThrow ends the socket */
+/** Calls a socket's owner and reports its exceptions. @param onThrow ends the socket */
 export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: () => void = () => {}): void {
   try {
     call();
@@ -65,9 +65,9 @@ function internalError() {
 const UNTOLD: FloodClosing = { messages: [], code: FLOOD_CODE, reason: "too many messages" };
 
 /**
- * Sends the closing messages of a socket that floods and closes it. The front closes the socket itself: until
- * then the native library delivers the rest of a read of half a megabyte, and an owner in another thread
- * would react too late.
+ * Sends the closing messages of a socket that floods, and closes it. The front does this itself: until the
+ * socket is closed, the native library delivers the rest of a read of half a megabyte, and an owner in
+ * another thread would react too late.
  */
 export function closeFlooded(socket: FrontSocket, { messages, code, reason }: FloodClosing = UNTOLD): void {
   for (const message of messages) {

@@ -19,9 +19,9 @@ import {
 import { connectionLost, RemoteExchange, toRequest } from "./remote-exchange.js";
 import { RemoteSocket } from "./remote-socket.js";
 
-/** About a tenth of a second of audio from 2,000 sockets; a thread that finds the inbox full waits. */
+/** Holds about a tenth of a second of audio from 2,000 sockets. A thread that finds the inbox full waits. */
 const LEAST_INBOX_BYTES = 2 ** 23;
-/** Records handled in one turn of the event loop: a few milliseconds. */
+/** Records handled in one turn of the event loop, which takes a few milliseconds. */
 const RECORDS_PER_TURN = 2_000;
 const READY_WITHIN_MS = 20_000;
 /** Time for a thread to end after its clients' grace period. */
@@ -34,7 +34,7 @@ export interface FrontThreadOptions {
   readonly limits: FrontLimits;
   readonly ownDescriptors: number | null;
   readonly handlers: FrontHandlers;
-  /** Time for which `stop` waits for clients to finish. */
+  /** Returns how long `stop` waits for clients to finish. */
   readonly graceMs: () => number;
   readonly entry: URL;
 }
@@ -81,7 +81,7 @@ export class FrontThreadHandle implements Child {
     });
   }
 
-  /** Starts a thread; settles when it listens. */
+  /** Starts a thread. Settles when it listens. */
   static async start(options: FrontThreadOptions): Promise<FrontThreadHandle> {
     const thread = new FrontThreadHandle(options);
     await whenReady<void>({
@@ -106,7 +106,7 @@ export class FrontThreadHandle implements Child {
     const graceMs = this.#options.graceMs();
     this.#post({ type: "close", graceMs });
     await settlesWithin(this.ended, graceMs + END_WITHIN_MS);
-    // A thread that hangs must not keep the process alive; terminating it would abort the process.
+    // A thread that hangs must not keep the process alive; terminating it would abort the whole process.
     this.#worker.unref();
   }
 
@@ -121,10 +121,10 @@ export class FrontThreadHandle implements Child {
   }
 
   #aborted(id: number): void {
-    // An upgrade's client may leave before its socket opens: then nobody is notified.
+    // The client of an upgrade may leave before its socket opens; then nobody is notified.
     this.#upgrades.get(id)?.abort();
     this.#accepted.delete(id);
-    // A thread that fails disconnects clients that did not leave themselves.
+    // A failing thread disconnects clients that did not leave themselves.
     if (this.#failure === null) this.#exchanges.get(id)?.onAborted();
     else this.#exchanges.get(id)?.lost();
   }
@@ -183,7 +183,7 @@ export class FrontThreadHandle implements Child {
     socket.opened(open);
   }
 
-  /** Sends the orders of one turn of the event loop together. */
+  /** Sends all orders of one turn of the event loop together. */
   #order(order: SocketOrder): void {
     if (this.#orders.length === 0)
       setImmediate(() => this.#post({ type: "sockets", orders: this.#orders.splice(0) }));
@@ -194,7 +194,7 @@ export class FrontThreadHandle implements Child {
     this.#worker.postMessage(message, transfer);
   }
 
-  /** The thread has ended: handles its remaining records, then disconnects all its clients. */
+  /** Called when the thread has ended: handles its remaining records, then disconnects all its clients. */
   #lost(): void {
     this.#inbox.drain(this.#visit);
     for (const socket of this.#sockets.values()) socket.closed(1006, "");
@@ -205,7 +205,7 @@ export class FrontThreadHandle implements Child {
   }
 }
 
-/** Ends the upgrade of a client that has left. */
+/** Rejects the upgrade of a client that has left. */
 const LEFT: WireDecision = { type: "refuse", status: 499, headers: {}, body: "" };
 
 async function* noBody(): AsyncGenerator<Uint8Array, void, undefined> {}

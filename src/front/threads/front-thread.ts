@@ -1,4 +1,4 @@
-// Entry of a front thread: the native front on a shared port; the main thread handles the requests.
+// Entry of a front thread. It runs the native front on a shared port; the main thread handles the requests.
 import { parentPort, workerData } from "node:worker_threads";
 import type { FrontHandlers, FrontRequest, UpgradeDecision } from "../../../core/ports/front.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
@@ -40,12 +40,12 @@ const front = new UwsFront(binding, handlers, data.limits, {
   ownDescriptors: data.ownDescriptors,
 });
 
-// The native library must close its sockets before the thread ends, or the whole process is aborted.
+// The native library must close its sockets before the thread ends; otherwise the whole process is aborted.
 process.on("uncaughtException", (error) => {
   try {
     post({ type: "failed", error: toWireError(error) });
   } catch {
-    // The exit code reports the failure.
+    // The failure cannot be posted, but the exit code reports it.
   }
   void end(0, 1);
 });
@@ -83,7 +83,7 @@ async function upgrade(request: FrontRequest): Promise<UpgradeDecision> {
   };
 }
 
-/** Returns an id that no open socket has, however long it has been open. */
+/** Returns an ID that no open socket has, however long that socket has been open. */
 function nextId(): number {
   do lastId = lastId === MAX_ID ? 1 : lastId + 1;
   while (sockets.has(lastId) || upgrades.has(lastId));

@@ -9,7 +9,7 @@ interface Waiter<T> {
   readonly reject: (error: Error) => void;
 }
 
-/** The main thread's side of a request in a front thread, and of its response. */
+/** The main thread's side of a request in a front thread and of its response. */
 export class RemoteExchange implements FrontResponse {
   readonly #id: number;
   readonly #post: Post;
@@ -45,10 +45,10 @@ export class RemoteExchange implements FrontResponse {
 
   async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
-    // Copy: the listener that keeps the response may still be reading these bytes.
+    // Copy the bytes, because the listener that keeps the response may still be reading them.
     const own = new Uint8Array(chunk);
     await this.#send({ type: "write", id: this.#id, chunk: own }, own.buffer);
-    // Unconfirmed bytes count as not sent.
+    // Bytes without a confirmation count as not sent.
     departure?.leaving();
   }
 
@@ -66,7 +66,7 @@ export class RemoteExchange implements FrontResponse {
     this.#post({ type: "reset", id: this.#id });
   }
 
-  /** The client has left; pending requests to the thread are rejected. */
+  /** Called when the client has left. Rejects pending requests to the thread. */
   onAborted(): void {
     this.#isOver = true;
     this.#abort.abort();

@@ -10,12 +10,12 @@ export class RemoteSocket implements FrontSocket {
   readonly #takenBytes: () => number;
   readonly #handlers: FrontHandlers;
   #events: SocketEvents | null = null;
-  /** Modulo 2^32. */
+  /** Bytes sent so far, modulo 2^32. */
   #sentBytes = 0;
   #isClosing = false;
   #isOver = false;
 
-  /** @param takenBytes returns the bytes of messages that the client has taken, modulo 2^32 */
+  /** @param takenBytes returns how many bytes of messages the client has taken, modulo 2^32 */
   constructor(
     id: number,
     order: (order: SocketOrder) => void,
@@ -73,7 +73,7 @@ export class RemoteSocket implements FrontSocket {
     this.#message((events) => events.binary(bytes));
   }
 
-  /** The front thread has sent the closing messages. */
+  /** Called when the front thread has sent the closing messages. */
   flooded(): void {
     this.#message((events) => events.flooded?.());
     this.#isClosing = true;
@@ -87,7 +87,7 @@ export class RemoteSocket implements FrontSocket {
     callSafely(this.#handlers, () => events?.closed(code, reason));
   }
 
-  /** Drops messages that arrive after we closed. */
+  /** Drops messages that arrive after we closed the socket. */
   #message(notify: (events: SocketEvents) => void): void {
     const events = this.#events;
     if (this.#isClosing || events === null) return;

@@ -6,12 +6,12 @@ type Post = (message: FromFrontThread, transfer?: ArrayBuffer[]) => void;
 interface Running {
   readonly response: FrontResponse;
   readonly body: AsyncIterator<Uint8Array>;
-  /** The last write; writes are sequential. */
+  /** The last write. Writes run one after another. */
   last: Promise<void>;
   readonly done: () => void;
 }
 
-/** The requests of a front thread, answered by orders from the main thread. */
+/** The requests of a front thread, to which the main thread responds with orders. */
 export class ThreadExchanges {
   readonly #post: Post;
   readonly #running = new Map<number, Running>();
@@ -51,7 +51,7 @@ export class ThreadExchanges {
       const { value, done } = await body.next();
       if (done === true) return this.#post({ type: "chunk", id, bytes: null });
       const whole = value.buffer;
-      // Chunks belong to the reader: transfer their buffer, unless other data shares it.
+      // Chunks belong to their reader, so transfer their buffer, unless other data shares it.
       const isAlone = whole instanceof ArrayBuffer && whole.byteLength === value.byteLength;
       this.#post({ type: "chunk", id, bytes: value }, isAlone ? [whole] : []);
     } catch (thrown) {

@@ -3,23 +3,23 @@ import type { RecordRing } from "../../../native/ring/record-ring.js";
 import { GatheredAudio } from "../shared/live-messages.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 
-/** Messages of at least this size are never joined. */
+/** Messages of at least this size are never joined with others. */
 const LEAST_ALONE_BYTES = 1_024;
-/** How often the unread bytes of slow clients are counted again. */
+/** Interval at which the unread bytes of slow clients are counted. */
 const RECOUNT_MS = 20;
-/** Time for which a thread waits for room in the inbox before it rings again. */
+/** Time for which a thread waits for room in the inbox before it rings the bell again. */
 const ROOM_WITHIN_MS = 100;
 
 const NOTHING = new Uint8Array(0);
 
 interface OpenSocket {
   readonly socket: FrontSocket;
-  /** Its index in the cells of taken bytes. */
+  /** Index of the socket in the cells of taken bytes. */
   readonly cell: number;
   sentBytes: number;
 }
 
-/** The sockets of a front thread: records their messages in the inbox, in order, and carries out orders. */
+/** The sockets of a front thread. Records their messages in the inbox, in order, and carries out orders. */
 export class ThreadSockets {
   readonly #inbox: RecordRing;
   readonly #taken: Int32Array;
@@ -27,7 +27,7 @@ export class ThreadSockets {
   readonly #open = new Map<number, OpenSocket>();
   readonly #freeCells: number[] = [];
   #cellCount = 0;
-  /** Sockets with unread bytes. */
+  /** Sockets whose clients have unread bytes. */
   readonly #late = new Set<OpenSocket>();
   #timer: NodeJS.Timeout | null = null;
   #ringsSoon = false;
@@ -42,7 +42,7 @@ export class ThreadSockets {
     return this.#open.has(id);
   }
 
-  /** @param keepsMessages passes every message on as it is */
+  /** @param keepsMessages passes on every message unchanged, without joining any */
   open(id: number, socket: FrontSocket, keepsMessages = false): SocketEvents {
     const cell = this.#freeCells.pop() ?? this.#cellCount++;
     const isKnown = cell < this.#taken.length;
@@ -50,7 +50,7 @@ export class ThreadSockets {
     else socket.terminate();
     this.#open.set(id, { socket, cell, sentBytes: 0 });
     this.#record(SOCKET_RECORD.opened, id, int32(cell));
-    // A record of one byte costs both threads as much as one of a thousand.
+    // Join them, because a record of one byte costs both threads as much as one of a thousand.
     const small = new GatheredAudio((bytes) => this.#record(SOCKET_RECORD.binary, id, bytes));
     return {
       text: (text) => {
@@ -58,7 +58,7 @@ export class ThreadSockets {
         this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
       },
       binary: (bytes) => {
-        // An empty message is a command in the dialects of live sockets, and would vanish among others.
+        // An empty message is a command in the live dialects, and would vanish if joined with others.
         const isJoined = !keepsMessages && bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES;
         if (isJoined) return small.push(bytes);
         small.flush();
@@ -76,7 +76,7 @@ export class ThreadSockets {
     };
   }
 
-  /** Carries out orders, except those for sockets that have ended meanwhile. */
+  /** Carries out orders, except those for sockets that have ended. */
   carryOut(orders: readonly SocketOrder[]): void {
     for (const order of orders) {
       const open = this.#open.get(order.socket);
@@ -84,7 +84,7 @@ export class ThreadSockets {
     }
   }
 
-  /** Rings the reader's bell if it needs one. */
+  /** Rings the reader's bell if necessary. */
   flush(): void {
     this.#ringsSoon = false;
     if (this.#inbox.needsBell()) this.#ring();
@@ -129,7 +129,7 @@ export class ThreadSockets {
     this.#freeCells.push(open.cell);
   }
 
-  /** Blocks the thread while the inbox is full, which slows its clients down. */
+  /** Records a message. While the inbox is full, blocks the thread, which slows its clients down. */
   #record(kind: number, id: number, bytes: Uint8Array): void {
     while (!this.#inbox.write(kind, id, bytes)) {
       this.flush();

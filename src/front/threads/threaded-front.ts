@@ -25,12 +25,12 @@ export interface ThreadedFrontOptions {
 }
 
 /**
- * Runs the native front in several threads on one port: the kernel spreads connections over them. Handlers
- * and sockets' owners are called in the main thread, in the order of each client's messages.
+ * Runs the native front in several threads on one port; the kernel distributes connections among them.
+ * Handlers and owners of sockets are called in the main thread, in the order of each client's messages.
  */
 export class ThreadedFront implements Front {
   readonly kind = "uws";
-  /** Settles when no thread can be restarted any more. */
+  /** Settles when a thread cannot be restarted any more. */
   readonly lost: Promise<Error>;
   readonly #options: ThreadedFrontOptions;
   readonly #supervisors: Supervisor<FrontThreadHandle>[] = [];
@@ -41,7 +41,8 @@ export class ThreadedFront implements Front {
 
   /** @throws if the native front does not load, or the system cannot share a port */
   constructor(options: ThreadedFrontOptions) {
-    // Load it in this thread first: the library reads its environment once, and other threads have copies.
+    // Load it in this thread first, because the library reads its environment once, and other threads have
+    // copies.
     const binding = loadUwsBinding();
     const problem =
       typeof binding === "string"
@@ -57,11 +58,11 @@ export class ThreadedFront implements Front {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    // The threads would share the port with any other process: make sure that none has it.
+    // The threads would share the port with any other process, so make sure that no process has it.
     const freePort = await reserve(host, port);
     const { threadCount } = this.#options;
     const open = openDescriptors();
-    // Count once: a restarted thread would count the others' connections too.
+    // Count only once, because a restarted thread would also count the connections of the others.
     this.#ownDescriptors = open === null ? null : open + threadCount * DESCRIPTORS_PER_THREAD;
     for (let index = 0; index < threadCount; index++) {
       this.#supervisors.push(this.#makeSupervisor(`front-thread-${index}`, host, freePort));
@@ -90,7 +91,7 @@ export class ThreadedFront implements Front {
         onUp: () => log.info({ thread: name }, "front thread up"),
         onDown: (error) => log.error({ thread: name, err: error }, "front thread ended"),
         onGiveUp: (error) => {
-          log.fatal({ thread: name, err: error }, "front thread does not come back");
+          log.fatal({ thread: name, err: error }, "front thread given up");
           if (--this.#liveCount === 0) this.#setLost(error);
         },
       },

@@ -3,22 +3,22 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { UwsBinding } from "./uws-binding.js";
 
-/** The limit of a request's headers; the library's own limit of 4 KiB is too small for browsers. */
+/** Limit on the headers of a request. The library's own limit of 4 KiB is too small for browsers. */
 const HEADER_BYTES = 16 * 1024;
 
-/** Functions called on a binding when it is set up; one without them is another library or version. */
+/** Functions that a binding must have. One without them is another library or version. */
 const NEEDED = ["App", "_cfg", "us_listen_socket_close", "us_socket_local_port"] as const;
 
 const require = createRequire(import.meta.url);
 
 export interface UwsPlace {
-  /** Its name in `node_modules`. */
+  /** Name of the package in `node_modules`. */
   readonly alias: string;
-  /** Resolves the path of its entry. @throws if it is not installed */
+  /** Returns the path of the package's entry. @throws if the package is not installed */
   readonly entry: () => string;
 }
 
-/** At equal versions the first one wins: the operator's own installation, the repack, the old fork. */
+/** At equal versions the first one wins: the operator's installation, then the repack, then the old fork. */
 const PLACES: readonly UwsPlace[] = [
   { alias: "uWebSockets.js", entry: () => require.resolve("uWebSockets.js") },
   { alias: "uws-repack", entry: () => require.resolve("uws-repack") },
@@ -30,11 +30,11 @@ export interface UnusedPackage {
   readonly reason: string;
 }
 
-/** The binding in use, or null, and the reasons against the other packages. */
+/** The binding in use or null, and why the other packages are not used. */
 export type FoundUws =
   | {
       readonly binding: UwsBinding;
-      /** From its `package.json`, as is the version. */
+      /** Name in the binding's `package.json`, which also provides the version. */
       readonly package: string;
       readonly version: string;
       readonly unused: readonly UnusedPackage[];
@@ -43,13 +43,13 @@ export type FoundUws =
 
 let found: FoundUws | null = null;
 
-/** Loads, once, the newest binding that works with this platform, Node and C library. */
+/** Loads the newest binding that works with this platform, Node and C library. Does this only once. */
 export function findUws(): FoundUws {
   found ??= findUwsIn(PLACES);
   return found;
 }
 
-/** Returns the binding that {@link findUws} finds, or the reason for its absence. */
+/** Returns the binding that {@link findUws} found, or the reason why there is none. */
 export function loadUwsBinding(): UwsBinding | string {
   const { binding, unused } = findUws();
   return binding ?? `no uWebSockets.js loads (${unused.map(toText).join("; ")})`;
@@ -101,7 +101,7 @@ function installedAt({ alias, entry }: UwsPlace): Installed | UnusedPackage {
   }
 }
 
-/** Finds the nearest folder above with a `package.json`, which a package need not export. */
+/** Finds the nearest parent folder with a `package.json`, since a package need not export that file. */
 function packageFolder(entry: string): string {
   let folder = dirname(entry);
   while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
@@ -109,12 +109,12 @@ function packageFolder(entry: string): string {
 }
 
 /**
- * Loads a binding without the package's own entry: the fork's falls back to JavaScript with other behaviour,
- * and the others' hide why the binding does not load.
+ * Loads a binding without its package's own entry: the fork's entry falls back to JavaScript that behaves
+ * differently, and the others hide why the binding does not load.
  */
 function loadFrom(folder: string): UwsBinding | string {
   const file = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-  // The fork keeps its binaries in a folder, the original and its repack next to package.json.
+  // The fork keeps its binaries in a folder; the original and its repack keep them next to package.json.
   const path = [join(folder, "binaries", file), join(folder, file)].find((one) => existsSync(one));
   if (path === undefined) return `no binary for this platform and Node ${process.versions.node}: ${file}`;
   // The library reads this once, when it is loaded.
@@ -130,7 +130,7 @@ function loadFrom(folder: string): UwsBinding | string {
   }
 }
 
-/** Compares versions by their numbers, without any suffix after a hyphen. */
+/** Compares versions by their numbers, ignoring any suffix after a hyphen. */
 function compareVersions(one: string, other: string): number {
   const [left, right] = [numbersOf(one), numbersOf(other)];
   const at = left.findIndex((number, index) => number !== right[index]);

@@ -1,4 +1,4 @@
-/** The part of uWebSockets.js that we use. Buffers are valid until their callback returns. */
+/** The part of uWebSockets.js that we use. Buffers are valid only until their callback returns. */
 export interface UwsBinding {
   App(): UwsApp;
   _cfg(setting: string): void;
@@ -12,9 +12,9 @@ export interface UwsApp {
   ws(pattern: string, behavior: UwsBehavior): UwsApp;
   listen(host: string, port: number, options: number, onListen: (socket: object | false) => void): UwsApp;
   close(): UwsApp;
-  /** Limits the time for a head and each piece of a body, in whole seconds. Missing in 20.30. */
+  /** Limits the time for a head and for each piece of a body, in whole seconds. Missing in 20.30. */
   setIdleTimeout?(seconds: number): UwsApp;
-  /** Limits idle time after a response, and the time that a reader takes nothing. Missing in 20.30. */
+  /** Limits the idle time after a response, and how long a reader may take nothing. Missing in 20.30. */
   setResponseTimeout?(seconds: number): UwsApp;
 }
 
@@ -27,7 +27,7 @@ export interface UwsRequest {
   forEach(visit: (name: string, value: string) => void): void;
 }
 
-/** Valid until it is ended or aborted; later use throws. */
+/** Valid until it ends or is aborted; using it later throws. */
 export interface UwsResponse {
   pause(): void;
   resume(): void;

@@ -6,10 +6,10 @@ const LOOPBACK = "127.0.0.1";
 /**
  * Keeps a response open, so that late upgrades can be written inside its cork.
  *
- * The library wants every late write inside a cork. But an upgrade inside its own response's cork makes it
- * read freed memory when the cork ends, and sometimes it closes the new socket
- * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57). The cork of any other response works,
- * so this class holds both ends of a connection whose request is never answered.
+ * The library expects late writes inside a cork. But an upgrade inside its own response's cork makes it read
+ * freed memory when the cork ends, and sometimes it then closes the new socket
+ * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57). The cork of any other response works.
+ * So this class holds both ends of a connection whose request is never answered.
  */
 export class UwsCorkHost {
   readonly #binding: UwsBinding;
@@ -46,7 +46,7 @@ export class UwsCorkHost {
   }
 
   /**
-   * Calls `write` in the cork, or outside it if the connection was lost; the library then prints a warning.
+   * Runs `write` in the cork. If the connection was lost, runs it outside, and the library prints a warning.
    */
   run(write: () => void): void {
     if (this.#response === null) write();

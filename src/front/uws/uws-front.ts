@@ -19,12 +19,12 @@ import { UwsGate } from "./uws-gate.js";
 import { UwsAnswer, UwsReading } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
 
-/** Messages up to this multiple of the limit get a close code; beyond it the library just disconnects. */
+/** Messages up to this multiple of the limit get a close code. Beyond it, the library just disconnects. */
 const HARD_LIMIT_FACTOR = 4;
 const IDLE_SECONDS = 120;
-/** The library's HTTP timer, in steps of 4 s. Built into the fork; the default of 20.57 is 30 s. */
+/** The library's HTTP timer, in steps of 4 s. The fork has it built in; in 20.57 the default is 30 s. */
 const TIMER_SECONDS = 10;
-/** RFC 6455, section 4.2.1. */
+/** Refused as in RFC 6455, section 4.2.1. */
 const NOT_AN_UPGRADE: Refusal = {
   type: "refuse",
   status: 400,
@@ -35,13 +35,15 @@ const NOT_AN_UPGRADE: Refusal = {
 type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 
 export interface UwsFrontOptions {
-  /** Other threads of this process listen on the same port. */
+  /** Whether other threads of this process listen on the same port. */
   readonly sharesPort?: boolean;
-  /** Descriptors that are not connections; by default those open when the front starts to listen. */
+  /**
+   * Number of descriptors that are not connections; by default those open when the front starts to listen.
+   */
   readonly ownDescriptors?: number | null;
 }
 
-/** The native front. Handlers must never throw into the library: that would end the process. */
+/** The native front. Handlers must never throw into the library, because that would end the process. */
 export class UwsFront implements Front {
   readonly kind = "uws";
   readonly #binding: UwsBinding;
@@ -77,14 +79,14 @@ export class UwsFront implements Front {
     this.#corkHost = new UwsCorkHost(binding, handlers.failed);
     this.#app.ws("/*", {
       maxPayloadLength: limits.messageBytes * HARD_LIMIT_FACTOR,
-      // The socket's owner limits unread messages; none may be dropped here.
+      // The owner of a socket limits its unread messages, so the library must not drop any.
       maxBackpressure: 0x7fff_ffff,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => socketOf(ws).opened(ws),
       message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
-      // Each ping leaves a pong in a buffer that its client need not empty. Pongs leave nothing.
+      // A ping leaves a pong in a buffer that its client might never empty. A pong leaves nothing.
       ping: (ws) => this.#control(socketOf(ws)),
       drain: (ws) => socketOf(ws).flush(),
       close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
@@ -117,13 +119,13 @@ export class UwsFront implements Front {
     this.#gate?.close();
     this.#stopListening();
     await this.#quiet(graceMs);
-    // The last responses leave the library's buffers in the next turn of its loop.
+    // The last responses leave the library's buffers in the next turn of its event loop.
     await new Promise((resolve) => setTimeout(resolve, 20));
     this.#app.close();
     this.#corkHost.close();
   }
 
-  /** Synchronous: the library calls back before `listen` returns. */
+  /** This is synchronous: the library calls back before `listen` returns. */
   #listen(host: string, port: number): object | null {
     this.#app.listen(host, port, this.#listenOptions, (socket) => {
       this.#listenSocket = socket === false ? null : socket;
@@ -150,7 +152,7 @@ export class UwsFront implements Front {
       reading,
       isBodyRefused: () => body.isRefused,
       onOver: () => {
-        body.fail("the answer is complete");
+        body.fail("the response is complete");
         this.#answers.delete(answer);
         this.#checkQuiet();
       },
@@ -165,7 +167,7 @@ export class UwsFront implements Front {
     if (hasBody) {
       res.onData((chunk, isLast) => {
         if (isLast) reading.complete();
-        // One read holds up to 87,000 chunks.
+        // Do nothing for refused bodies: one read contains up to 87,000 chunks.
         else if (body.isRefused) return;
         else reading.arrived();
         if (answer.isOver) return answer.bodyArrived(chunk.byteLength);
@@ -177,8 +179,8 @@ export class UwsFront implements Front {
       body.complete();
     }
     const serve = () => void serveSafely(this.#handlers, request, answer);
-    // An earlier response would lose the library's idle timer while the body is parsed; after a malformed
-    // head the library would read on where it believes the next request to start.
+    // With an earlier response, the library would lose its idle timer while the body is parsed. After a
+    // malformed head, it would continue where it believes the next request starts.
     if (!hasBody && request.malformed === null && this.#turn.hasRoom()) serve();
     else this.#turn.after(() => (answer.isOver ? undefined : serve()));
   }
@@ -194,7 +196,7 @@ export class UwsFront implements Front {
     res.onAborted(() => abort.abort());
     const decide = async () => {
       if (abort.signal.aborted) return;
-      // Without `Connection: upgrade` the library would upgrade the socket and then close it.
+      // Without `Connection: upgrade`, the library would upgrade the socket and then close it.
       const refusal = isUpgrade ? versionRefusal : NOT_AN_UPGRADE;
       const decision = refusal ?? (await decideSafely(this.#handlers, request));
       if (abort.signal.aborted) return;
@@ -232,7 +234,7 @@ export class UwsFront implements Front {
     if (!this.#takes(socket, isBinary ? budget.binary(message.byteLength) : budget.text(message.byteLength)))
       return;
     if (message.byteLength > this.#limits.messageBytes) {
-      socket.close(CLOSE.messageTooLong, `a message holds at most ${this.#limits.messageBytes} bytes`);
+      socket.close(CLOSE.messageTooLong, `a message must be at most ${this.#limits.messageBytes} bytes`);
       return;
     }
     const events = socket.events;
@@ -251,7 +253,7 @@ export class UwsFront implements Front {
 
   /**
    * Returns whether to deliver a message. The library reads half a megabyte of messages in one turn and
-   * cannot be paused; a dropped message costs a hundredth of a delivered one.
+   * cannot be paused, but dropping a message costs a hundredth of delivering it.
    */
   #takes(socket: UwsFrontSocket, verdict: Verdict): boolean {
     if (verdict === "take") return true;
@@ -275,7 +277,7 @@ export class UwsFront implements Front {
     this.#checkQuiet();
   }
 
-  /** Settles when nothing runs any more, or after `graceMs`. */
+  /** Settles when no work is left, or after `graceMs`. */
   async #quiet(graceMs: number): Promise<void> {
     if (this.#answers.size + this.#sockets.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -311,7 +313,7 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
     query: target.query,
     remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
     contentLength: typeof length === "number" ? length : null,
-    malformed: hosts > 1 ? "Host must be given once" : typeof length === "string" ? length : target.problem,
+    malformed: hosts > 1 ? "send Host only once" : typeof length === "string" ? length : target.problem,
     body,
     signal,
     headers,
@@ -335,14 +337,14 @@ function socketOf(ws: UwsSocket): UwsFrontSocket {
   return (ws.getUserData() as UwsSocketData).socket;
 }
 
-/** Requests that may be answered during the turn of the event loop that reads them. */
+/** Most requests that may be answered in the turn of the event loop that reads them. */
 const REQUESTS_PER_TURN = 32;
 
 /**
- * Counts the requests of one turn of the event loop and puts off the work on those beyond a limit.
+ * Counts the requests of one turn of the event loop, and postpones work on those beyond a limit.
  *
  * The library parses all pipelined requests of one read in one turn, up to 15,000. It cuts the connection if
- * a request arrives before the previous one is answered, so putting off responses ends a burst at no cost to
+ * a request arrives before the previous one is answered. So postponing responses ends a burst at no cost to
  * other connections.
  */
 class UwsTurn {

@@ -1,17 +1,20 @@
 import { countDescriptors, SpareDescriptors } from "../shared/descriptors.js";
 
 const LOOK_EVERY_MS = 200;
-/** After a slow count, the pause is this many times as long as the count took. */
+/** After a slow count, the pause is this many times as long as the count. */
 const REST_FACTOR = 10;
-/** Listening starts again at this fraction of the limit. */
+/** Listening resumes at this fraction of the limit. */
 const OPEN_AGAIN_AT = 0.9;
 const SPARE_DESCRIPTORS = 16;
 
 export interface UwsGateOptions {
   readonly maxConnections: number;
-  /** Descriptors that are not connections; null if the system does not report it: then nothing is limited. */
+  /**
+   * Number of descriptors that are not connections. Null if the system does not report it; then nothing is
+   * limited.
+   */
   readonly ownDescriptors: number | null;
-  /** Starts to listen; false if that is not possible now. */
+  /** Starts to listen; returns false if that is not possible now. */
   readonly open: () => boolean;
   readonly shut: () => void;
   readonly failed: (error: unknown) => void;
@@ -20,11 +23,11 @@ export interface UwsGateOptions {
 }
 
 /**
- * Limits the connections of the native front, whose library does not report them before their first request.
+ * Limits the connections of the native front, whose library reports a connection only with its first request.
  *
- * The library accepts every connection, and without a free descriptor it retries in a loop that takes a whole
- * core. So we count the descriptors of the process and stop listening while there are too many: the system
- * then refuses connections. Spare descriptors are held for files and database connections until then.
+ * The library accepts every connection. Without a free descriptor it retries in a loop that takes a whole
+ * core. So we count the descriptors of the process, and stop listening while there are too many: the system
+ * then refuses connections. Until then, spare descriptors are kept for files and database connections.
  */
 export class UwsGate {
   readonly #options: UwsGateOptions;
@@ -38,7 +41,7 @@ export class UwsGate {
     this.#options = options;
   }
 
-  /** Starts counting; call it once the front listens. */
+  /** Starts to count. Call it once the front listens. */
   watch(): void {
     if (this.#options.ownDescriptors === null) return;
     this.#spare.hold();
@@ -84,7 +87,7 @@ export class UwsGate {
   #open(): void {
     this.#isOpen = this.#options.open();
     if (this.#isOpen) this.#spare.hold();
-    else if (!this.#hasFailed) this.#options.failed(new Error("the port cannot be listened on again"));
+    else if (!this.#hasFailed) this.#options.failed(new Error("cannot listen on the port again"));
     this.#hasFailed = !this.#isOpen;
   }
 }

@@ -5,17 +5,17 @@ import type { BodySource } from "../shared/body-queue.js";
 import { type FloodWatch, PacedReader } from "../shared/rate-limits.js";
 import type { UwsResponse } from "./uws-binding.js";
 
-/** The size in which chunked bodies are written, so that the library buffers little for a slow reader. */
+/** The size of the pieces of a chunked body, small so that the library buffers little for a slow reader. */
 const PIECE_BYTES = 64 * 1024;
-/** How often a stalled write is retried and the library's own 10 s timer is reset. */
+/** Interval at which a stalled write is retried and the library's own 10 s timer is reset. */
 const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
 /** Time for a client that is still uploading to read a complete response. */
 const LINGER_MS = 5_000;
-/** The same for a client whose body is rejected for its tiny chunks. */
+/** The same, for a client whose body is rejected for its tiny chunks. */
 const REFUSED_LINGER_MS = 500;
 const SMALL_PIECE_BYTES = 256;
-/** After the response has ended, a client is disconnected at this many small pieces of its body. */
+/** Once the response has ended, a client is disconnected after this many small pieces of its body. */
 const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {
@@ -30,10 +30,10 @@ export interface UwsAnswerOptions {
   readonly onOver: () => void;
 }
 
-/** The length of the body in bytes, or `chunked`. */
+/** Length of the body in bytes, or `chunked`. */
 type Framing = number | "chunked";
 
-/** A response over uWebSockets.js, which drops the native object as soon as it becomes invalid. */
+/** A response over uWebSockets.js. It drops the native object as soon as that becomes invalid. */
 export class UwsAnswer implements FrontResponse {
   readonly #options: UwsAnswerOptions;
   readonly #reader: PacedReader;
@@ -43,9 +43,9 @@ export class UwsAnswer implements FrontResponse {
   #framing: Framing | null = null;
   #wake: (() => void) | null = null;
   #listensToWritable = false;
-  /** Small pieces of the body that arrived after the end of the response. */
+  /** Number of small pieces of the body that arrived after the response ended. */
   #smallPieces = 0;
-  /** The connection after a response that ended before its request's body. */
+  /** The connection, if the response ended before the request's body did. */
   #lingering: { readonly res: UwsResponse; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(res: UwsResponse, options: UwsAnswerOptions) {
@@ -97,7 +97,7 @@ export class UwsAnswer implements FrontResponse {
     const res = this.#live();
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
-    // A long response takes the usual path: its reader needs time, and the upload waits.
+    // A long response takes the usual path, because its reader needs time and the upload waits.
     const isShort = this.#options.isHead || chunk.length <= PIECE_BYTES;
     if (!this.#options.reading.isComplete && !this.#isHeadSent && isShort) {
       departure?.leaving();
@@ -110,7 +110,7 @@ export class UwsAnswer implements FrontResponse {
     if (this.#closesConnection && !this.#isHeadSent) {
       departure?.leaving();
       this.#over();
-      // One write, since `tryEnd` cannot close the connection.
+      // A single write, because `tryEnd` cannot close the connection.
       res.cork(() => {
         this.#sendHead(res);
         res.end(chunk, true);
@@ -141,7 +141,7 @@ export class UwsAnswer implements FrontResponse {
     res.close();
   }
 
-  /** The client has left: the native object must not be touched any more. */
+  /** Called when the client has left; from then on the native object must not be used. */
   aborted(): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering.timer);
     this.#lingering = null;
@@ -149,7 +149,7 @@ export class UwsAnswer implements FrontResponse {
     if (this.#res !== null) this.#over();
   }
 
-  /** Counts a piece of the body that arrived after the end of the response. */
+  /** Counts a piece of the body that arrived after the response ended. */
   bodyArrived(bytes: number): void {
     const isFlood = bytes < SMALL_PIECE_BYTES && ++this.#smallPieces > MOST_SMALL_PIECES;
     if (isFlood || this.#options.reading.isComplete) this.#cutLingering();
@@ -183,7 +183,7 @@ export class UwsAnswer implements FrontResponse {
     }
   }
 
-  /** Waits until the socket accepts bytes again; the library keeps the unsent part of the chunk. */
+  /** Waits until the socket accepts bytes again. The library keeps the unsent part of the chunk. */
   async #drained(): Promise<void> {
     const movedAtMs = performance.now();
     while (!(await this.#wait(movedAtMs))) {
@@ -197,16 +197,16 @@ export class UwsAnswer implements FrontResponse {
    * Responds before the request's body is complete, so that a rejected client can read the reason while it is
    * still uploading.
    *
-   * If the library ended the response now, it would lose its idle timer with the end of the body, and nothing
-   * could close the connection. So the body is written as part of the last header, and we close the
-   * connection ourselves when the upload ends or takes too long.
+   * If the library ended the response now, it would lose its idle timer when the body ends, and nothing could
+   * close the connection. So the body is written as part of the last header, and we close the connection
+   * ourselves when the upload ends or takes too long.
    */
   #endEarly(res: UwsResponse, chunk: Uint8Array, framing: Framing): void {
     const body = this.#options.isHead ? EMPTY : chunk;
     if (!this.#options.isHead && framing !== body.length)
       throw new Error("Cannot end a response before its whole content-length was written");
     const { reading, isBodyRefused } = this.#options;
-    // Reading on would cost more than serving all other clients.
+    // Reading the rest would cost more than serving all other clients.
     const lingerMs = isBodyRefused() ? REFUSED_LINGER_MS : LINGER_MS;
     this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), lingerMs) };
     if (!isBodyRefused()) reading.resume();
@@ -214,7 +214,7 @@ export class UwsAnswer implements FrontResponse {
     res.cork(() => {
       this.#sendHead(res);
       if (!this.#hasNoLength()) res.writeHeader("content-length", String(framing));
-      // The library adds a line break after a header; clients drop it after the body.
+      // The library adds a line break after a header; here it follows the body, and clients drop it.
       const rest = body.length === 0 ? "close\r\n" : Buffer.concat([Buffer.from("close\r\n\r\n"), body]);
       res.writeHeader("connection", rest);
     });
@@ -232,7 +232,7 @@ export class UwsAnswer implements FrontResponse {
   #endEmpty(res: UwsResponse, framing: Framing): void {
     res.cork(() => {
       this.#sendHead(res);
-      // Passed to `endWithoutBody`, a length makes the library keep the connection busy.
+      // A length passed to `endWithoutBody` would make the library consider the connection busy.
       if (framing !== "chunked" && !this.#hasNoLength()) res.writeHeader("content-length", String(framing));
       if (this.#closesConnection) res.endWithoutBody(undefined, true);
       else res.endWithoutBody();
@@ -245,7 +245,7 @@ export class UwsAnswer implements FrontResponse {
     const { status, headers } = this.#head;
     res.writeStatus(`${status} ${STATUS_CODES[status] ?? ""}`);
     for (const [name, value] of Object.entries(headers)) {
-      // The library writes these two itself.
+      // The library itself writes these two.
       if (name !== "content-length" && name !== "connection") res.writeHeader(name, value);
     }
   }
@@ -261,7 +261,7 @@ export class UwsAnswer implements FrontResponse {
 
   /**
    * Waits until the socket accepts bytes (true) or the next attempt is due (false). Even a failed attempt
-   * resets the library's own timer, which would cut a slow reader after ten seconds.
+   * resets the library's own timer, which would otherwise cut a slow reader after ten seconds.
    */
   async #wait(movedAtMs: number): Promise<boolean> {
     const res = this.#live();
@@ -292,7 +292,7 @@ export class UwsAnswer implements FrontResponse {
   }
 
   #onWritable(res: UwsResponse): boolean {
-    // With this handler set, the library does not flush its own backlog.
+    // While this handler is set, the library does not flush its own backlog.
     if (this.#framing === "chunked") flush(res);
     this.#notify();
     return true;
@@ -317,7 +317,7 @@ export class UwsAnswer implements FrontResponse {
   }
 }
 
-/** Sends what the library still buffers: an empty cork does. */
+/** Sends what the library still buffers; an empty cork is enough. */
 function flush(res: UwsResponse): void {
   res.cork(() => {});
 }
@@ -325,9 +325,8 @@ function flush(res: UwsResponse): void {
 /**
  * Pauses and resumes a request's body, and keeps the library's own timer from cutting the client.
  *
- * The library starts that timer with every piece of a body and every `resume`, even after the end of the
- * body, and stops it only with the end of the response. So it is reset regularly from the first piece to that
- * end.
+ * The library starts that timer with every piece of a body and every `resume`, even after the body has ended,
+ * and stops it only when the response ends. So we reset it regularly from the first piece until then.
  */
 export class UwsReading implements BodySource {
   remoteAddress = "";
@@ -346,12 +345,12 @@ export class UwsReading implements BodySource {
     return this.#isComplete;
   }
 
-  /** Called for every piece of the body but the last. */
+  /** Called for every piece of the body except the last. */
   arrived(): void {
     this.#timer ??= setInterval(() => this.rewind(), REWIND_MS);
   }
 
-  /** Called at the end of the body. Reading continues, since a client could otherwise leave unnoticed. */
+  /** Called at the end of the body. Reading continues, because otherwise a client could leave unnoticed. */
   complete(): void {
     this.#isComplete = true;
     this.resume();
@@ -378,14 +377,14 @@ export class UwsReading implements BodySource {
     return this.#watch.burstShare(this.remoteAddress);
   }
 
-  /** Drops the native object, which must not be used again. */
+  /** Drops the native object, which must not be used any more. */
   stop(): void {
     this.#res = null;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
   }
 
-  /** Resets the library's timer: pausing and resuming leaves the socket as it was. */
+  /** Resets the library's timer. Pausing and resuming leaves the socket unchanged. */
   rewind(): void {
     const res = this.#res;
     if (res === null) return;

@@ -2,7 +2,9 @@ import type { FloodClosing, FrontSocket, SocketEvents, UpgradeDecision } from ".
 import { MessageBudget } from "../shared/live-messages.js";
 import type { UwsSocket } from "./uws-binding.js";
 
-/** With a slow reader, frames of 16 KiB and more can get stuck in the library: fragment long messages. */
+/**
+ * Frames of 16 KiB and more can get stuck in the library if the reader is slow, so fragment long messages.
+ */
 const LONGEST_FRAME_BYTES = 15 * 1024;
 
 type Accepted = Extract<UpgradeDecision, { readonly type: "accept" }>;
@@ -43,7 +45,7 @@ export class UwsFrontSocket implements FrontSocket {
     this.#events = events;
   }
 
-  /** Null before the owner is attached, while the socket is closing, and after its end. */
+  /** Null before the owner is attached, while the socket is closing, and after it has ended. */
   get events(): SocketEvents | null {
     return this.#closing === null ? this.#events : null;
   }
@@ -73,7 +75,10 @@ export class UwsFrontSocket implements FrontSocket {
     this.#ws?.close();
   }
 
-  /** Sends queued frames until the library buffers one; then closes, if requested and nothing is left. */
+  /**
+   * Sends queued frames until the library buffers one. Then closes the socket, if requested and nothing is
+   * left.
+   */
   flush(): void {
     while (this.#ws !== null && this.#queue.length > 0 && this.#ws.getBufferedAmount() === 0) {
       const frame = this.#queue.shift()!;
@@ -85,7 +90,7 @@ export class UwsFrontSocket implements FrontSocket {
     this.#ws.end(this.#closing.code, this.#closing.reason);
   }
 
-  /** Called when the socket has ended; returns its owner's callbacks, once. */
+  /** Called when the socket has ended. Returns its owner's callbacks, but only once. */
   ended(): SocketEvents | null {
     const events = this.#events;
     this.#ws = null;

@@ -17,7 +17,7 @@ type AccountDeps = AdmitDeps & Pick<RouteDeps, "reports" | "clock">;
 
 const NO_STORE = { "cache-control": "no-store" };
 
-/** Credits, usage and key of the key's organization. */
+/** Handlers for the credits, usage and key of the caller's organization. */
 export function accountHandlers(
   deps: AccountDeps,
 ): Handlers<"GET /v1/balance" | "GET /v1/key" | "GET /v1/usage"> {
@@ -77,15 +77,15 @@ export function tokenHandlers(
   };
 }
 
-/** One row by its key, so a query a second is cheap; clients want a fresh balance. */
+/** Reading one row by its key is cheap, so one query a second is fine; clients want a fresh balance. */
 const BALANCE_FOR_MS = 1_000;
-/** A sum over all charges of the period. */
+/** Longer, because this sums all charges of the period. */
 const USAGE_FOR_MS = 10_000;
-/** New usage queries of one organization: this burst, then one a second. */
+/** Most usage queries that an organization may send at once; afterwards one per second. */
 const USAGE_AT_ONCE = 10;
 const USAGE_EVERY_MS = 1_000;
 const MOST_BALANCES = 10_000;
-/** A year of usage of all paths has about 3,000 rows. */
+/** Number of cached reports. A year of usage on all paths has about 3,000 rows. */
 const MOST_USAGES = 64;
 const MOST_PACES = 10_000;
 
@@ -100,7 +100,7 @@ export class PolledReports implements Omit<AccountReports, "key"> {
   readonly #clock: Clock;
   readonly #balances = new LRUCache<string, Answer<Credits>>({ max: MOST_BALANCES });
   readonly #usages = new LRUCache<string, Answer<readonly UsageSum[]>>({ max: MOST_USAGES });
-  /** By organization: when the rate limit has recovered from all its queries. */
+  /** When the rate limit has recovered from all of an organization's queries, by organization. */
   readonly #paces = new LRUCache<string, number>({ max: MOST_PACES });
 
   constructor(reports: AccountReports, clock: Clock) {
@@ -108,13 +108,16 @@ export class PolledReports implements Omit<AccountReports, "key"> {
     this.#clock = clock;
   }
 
-  /** At most a second old. @throws {ServiceError} `AUTH_UNAVAILABLE` */
+  /** Returns credits that are at most a second old. @throws {ServiceError} `AUTH_UNAVAILABLE` */
   credits(organizationId: string): Promise<Credits> {
     const ask = () => this.#reports.credits(organizationId);
     return this.#known(this.#balances, organizationId, BALANCE_FOR_MS, ask);
   }
 
-  /** At most ten seconds old. @throws {ServiceError} `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS` */
+  /**
+   * Returns usage that is at most ten seconds old. @throws {ServiceError} `AUTH_UNAVAILABLE`,
+   * `TOO_MANY_REQUESTS`
+   */
   async usage(organizationId: string, period: UsagePeriod): Promise<readonly UsageSum[]> {
     const name = `${organizationId} ${period.from} ${period.to}`;
     return this.#known(this.#usages, name, USAGE_FOR_MS, () => {
@@ -123,7 +126,7 @@ export class PolledReports implements Omit<AccountReports, "key"> {
     });
   }
 
-  /** Returns a cached or running query; a failed one is not cached. */
+  /** Returns a cached or running query. A failed query is not cached. */
   #known<T>(
     answers: LRUCache<string, Answer<T>>,
     name: string,
@@ -146,7 +149,7 @@ export class PolledReports implements Omit<AccountReports, "key"> {
     if (earnedMs > nowMs + USAGE_AT_ONCE * USAGE_EVERY_MS) {
       throw new ServiceError(
         "TOO_MANY_REQUESTS",
-        `an organization may ask for its usage ${USAGE_AT_ONCE} times at once, then once a second`,
+        `an organization may request its usage ${USAGE_AT_ONCE} times at once, then once a second`,
       );
     }
     this.#paces.set(organizationId, earnedMs);

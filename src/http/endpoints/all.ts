@@ -16,8 +16,8 @@ import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 
 /**
- * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not
- * compile; routes of parts that another service serves answer 404 with a hint.
+ * Creates all HTTP routes of the public API. If an operation of the endpoint table has no handler, this does
+ * not compile. Routes of parts that another service serves answer 404 with a hint.
  */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { serve = SERVED_PARTS } = deps;
@@ -47,7 +47,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   return [...routes, ...referenceRoutes(models, serve)];
 }
 
-/** `/v1/jobs/{id}` in the notation of routes. */
+/** Converts `/v1/jobs/{id}` to the notation of routes. */
 function routePath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }

@@ -24,7 +24,7 @@ type CatalogOperation =
   | "GET /health"
   | "GET /ready";
 
-/** Routes without a key: models, voices and health. */
+/** Handlers that need no key: models, voices and health. */
 export function catalogHandlers({
   conversations,
   running,
@@ -45,7 +45,7 @@ export function catalogHandlers({
       .filter(({ task }) => servesTask(task, serve))
       .map(({ name }) => name),
   };
-  // OpenAI-style chat front ends request these two shapes from a speech service.
+  // OpenAI-style chat front ends request these two lists from a speech service.
   const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
   const voiceIds = {
     voices: speaking.flatMap(({ voices }) => voices.map(({ name }) => ({ id: name, name }))),

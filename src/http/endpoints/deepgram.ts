@@ -28,7 +28,7 @@ import { answerSpeech, type HeldSpeech, noteText, type SpeechDeps, speechHeaders
 import { LONGEST_FETCH_BYTES } from "../spool.js";
 import { admitFile, checkRoom, type FileDeps, transcribeUpload, type Upload } from "../transcribed-upload.js";
 
-/** File transcription for Deepgram's clients. */
+/** Handlers for file transcription by Deepgram's clients. */
 export function listenFileHandlers(deps: FileDeps & Pick<RouteDeps, "urls">): Handlers<"POST /v1/listen"> {
   return { "POST /v1/listen": (exchange) => listen(exchange, deps) };
 }
@@ -62,7 +62,7 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
   await transcribeUpload({ exchange, deps, caller, key, upload: { ...upload, bytes }, wanted });
 }
 
-/** Everything besides the audio that determines the response. */
+/** Returns everything except the audio that determines the response. */
 function fingerprintOf({
   model,
   isModelNamed,
@@ -70,7 +70,7 @@ function fingerprintOf({
   diarize,
   ...rest
 }: ListenFileOptions): readonly unknown[] {
-  // Without speakers the fingerprint is that from before the parameter existed.
+  // Without speakers, the fingerprint equals that from before the parameter existed.
   return [diarize ? { ...rest, diarize } : rest, ...modelForFingerprint({ model, isModelNamed })];
 }
 
@@ -99,12 +99,12 @@ async function* hashed(
   }
 }
 
-/** Text-to-speech for Deepgram's clients. */
+/** Handlers for speech synthesis by Deepgram's clients. */
 export function speakHandlers(deps: SpeechDeps): Handlers<"POST /v1/speak"> {
   return { "POST /v1/speak": (exchange) => speak(exchange, deps) };
 }
 
-/** Media types of samples without a container. */
+/** Media types of raw samples. */
 const SAMPLES = { linear16: "audio/l16", mulaw: "audio/basic", alaw: "audio/x-alaw-basic" } as const;
 
 async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
@@ -134,12 +134,12 @@ async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
 }
 
 interface EncodedAnswer extends SpeechFormat {
-  /** Bytes sent before the samples. */
+  /** Bytes to send before the samples. */
   readonly head: Uint8Array | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Streams speech in the client's format while it is synthesized. */
+/** Streams speech in the client's format as it is synthesized. */
 async function answerEncoded(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -157,7 +157,7 @@ async function answerEncoded(
     // An empty write would end the response.
     if (bytes.length === 0) continue;
     const departure = endsSentence ? conversation.sentence : undefined;
-    // A cached piece arrives as a whole: up to half a minute.
+    // A cached piece arrives as a whole, with up to half a minute of audio.
     if (bytes.length <= SLICE_BYTES) await exchange.write(bytes, departure);
     else await writeBody(exchange, { bytes: bytes.length, parts: [bytes] }, departure);
   }

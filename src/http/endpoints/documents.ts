@@ -4,12 +4,12 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../exchange.js";
 import { noSuchEndpoint, type Route } from "../router.js";
 
-/** The Markdown pages, relative to `dist/src/http/endpoints`. */
+/** Folder of the Markdown pages, relative to `dist/src/http/endpoints`. */
 const FOLDER = new URL("../../../../docs/", import.meta.url);
-/** The same pages as HTML, rendered by `scripts/build-docs.mjs`. */
+/** Folder of the same pages as HTML, rendered by `scripts/build-docs.mjs`. */
 const RENDERED = new URL("../../../docs/", import.meta.url);
 
-/** The pages and their titles. @public Read by the script that renders them. */
+/** Pages and their titles. @public Used by the script that renders them. */
 export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "api-speech.md": "Speech",
@@ -49,14 +49,14 @@ const STYLE = "page.css";
 const PICTURE = "console.png";
 const DRAWING = /^pictures\/[a-z-]+\.svg$/;
 const EXAMPLE = /^examples\/[a-z_-]+\.(?:md|mjs|sh|py|html)$/;
-/** A page loads only styles and pictures, and runs no scripts. */
+/** Pages load only styles and pictures, and run no scripts. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-/** Drawings carry their own styles, for light and dark pages. */
+/** Drawings contain their own styles, for light and dark pages. */
 const DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const PLAIN = "text/plain; charset=utf-8";
 
-/** Serves the pages of `docs/`: HTML to browsers, which accept it by name, Markdown to all others. */
+/** Serves the pages of `docs/`: HTML to browsers, which accept it explicitly, and Markdown to all others. */
 export function documentRoutes(): readonly Route[] {
   return [
     ...Object.keys(DOCUMENTS).map((name) =>
@@ -88,7 +88,7 @@ export function documentLinks(): string {
     .join(" ");
 }
 
-/** Returns true if a path below `docs/` is served. @public Used by the script that renders the pages. */
+/** Returns whether a path below `docs/` is served. @public Used by the script that renders the pages. */
 export function isServed(path: string): boolean {
   const isFile = EXAMPLE.test(path) || DRAWING.test(path);
   return path in DOCUMENTS || path === PICTURE || (isFile && existsSync(new URL(path, FOLDER)));

@@ -44,7 +44,7 @@ const NO_STORE = { "cache-control": "no-store" };
 const LONGEST_FILE_NAME = 255;
 const READ_BYTES = 2 ** 20;
 
-/** Transcriptions that outlive their request. */
+/** Handlers for transcriptions that continue after their request ends. */
 export function jobHandlers(deps: JobDeps): Handlers<JobOperation> {
   const { jobs } = deps;
   return {
@@ -126,14 +126,14 @@ async function submitUpload(given: {
   };
   await withUpload(upload.bytes, options, async (path) => {
     const { size } = await stat(path);
-    // The database may be on the same disk.
+    // Check the room for the file, because the database may be on the same disk.
     await options.room.check(size);
     const audio = { bytes: size, parts: partsOf(path) };
     await accept(exchange, await deps.jobs.submit(job(hash.digest("hex")), audio));
   });
 }
 
-/** Opens the file with the first read: a replayed submission reads nothing, and the file is deleted then. */
+/** Opens the file on the first read. A replayed submission reads nothing, and its file is already deleted. */
 async function* partsOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   yield* createReadStream(path, { highWaterMark: READ_BYTES }) as AsyncIterable<Uint8Array>;
 }
@@ -148,22 +148,22 @@ async function accept(exchange: Exchange, submitted: Submitted): Promise<void> {
     case "in-use":
       throw new ServiceError(
         "IDEMPOTENCY_KEY_IN_USE",
-        "a request with this Idempotency-Key is still running: try again when it has ended",
+        "a request with this Idempotency-Key is still running; try again when it has ended",
       );
     case "reused":
       throw new ServiceError(
         "IDEMPOTENCY_KEY_REUSED",
-        "this Idempotency-Key belongs to another job: send that one again, or use a new key",
+        "this Idempotency-Key belongs to another job; send that one again, or use a new key",
       );
     case "too-many-jobs":
       throw new ServiceError(
         "TOO_MANY_REQUESTS",
-        `an organization may have at most ${submitted.most} jobs waiting: wait until one has ended`,
+        `an organization may have at most ${submitted.most} jobs waiting; wait until one has ended`,
       );
     case "storage-full":
       throw new ServiceError(
         "STORAGE_FULL",
-        "no space is left in the budget for the audio of jobs: wait until some have ended",
+        "no space is left in the budget for the audio of jobs; wait until some have ended",
       );
   }
 }
@@ -232,7 +232,7 @@ async function ownJob(
   return { job, organizationId };
 }
 
-/** The same for ids of other organizations, which must not be revealed. */
+/** The same error for IDs of other organizations, so that they are not revealed. */
 function noSuchJob(id: string): ServiceError {
   return new ServiceError("NOT_FOUND", `no such job: ${JSON.stringify(id.slice(0, 60))}`);
 }
@@ -243,7 +243,7 @@ function notDone({ status, error }: Job): ServiceError {
   return new ServiceError("JOB_NOT_DONE", `the job has no result: its status is ${status}${why}${next}`);
 }
 
-/** Names are shown in lists and in the console. */
+/** Returns a job's file name for display in lists and in the console. */
 function shownFileName(name: string | undefined): string | null {
   // PostgreSQL and terminals must not get control characters.
   const shown = decodedName(name ?? "")
@@ -252,7 +252,7 @@ function shownFileName(name: string | undefined): string | null {
   return shown === "" ? null : shown.slice(0, LONGEST_FILE_NAME);
 }
 
-/** Headers hold ASCII: clients write other letters percent-encoded. */
+/** Decodes a file name: headers must be ASCII, so clients percent-encode other letters. */
 function decodedName(name: string): string {
   try {
     return decodeURIComponent(name);

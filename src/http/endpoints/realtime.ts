@@ -21,7 +21,7 @@ type SecretDeps = AdmitDeps & Pick<RouteDeps, "secrets" | "conversations">;
 
 const NO_STORE = { "cache-control": "no-store" };
 
-/** Issues the secrets that let pages open realtime sessions. */
+/** Handlers that issue the secrets with which pages open realtime sessions. */
 export function realtimeHandlers(
   deps: SecretDeps,
 ): Handlers<"POST /v1/realtime/client_secrets" | "POST /v1/realtime/transcription_sessions"> {
@@ -43,7 +43,7 @@ export function realtimeHandlers(
   };
 }
 
-/** Reads a body; clients that want the defaults send none. */
+/** Reads the body. Clients that want the defaults send none. */
 async function read(exchange: Exchange, deps: SecretDeps) {
   const { identity } = await admit(exchange, deps, null);
   const { request } = exchange;
@@ -67,7 +67,7 @@ interface WantedSecret {
 function issue({ identity, config, lifetimeS }: WantedSecret, { secrets }: SecretDeps) {
   const secret = secrets.issue({ identity, config }, lifetimeS * 1_000);
   if (secret === null) {
-    const message = "keywords are too long for a client secret: send them in session.update";
+    const message = "keywords are too long for a client secret; send them in session.update";
     throw new ServiceError("INVALID_REQUEST", message, { param: "session" });
   }
   return { value: secret.value, expires_at: Math.floor(secret.untilMs / 1_000) };

@@ -17,7 +17,7 @@ const ASSETS = [
   { name: "favicon-32x32.png", contentType: "image/png" },
 ] as const;
 
-/** The page loads from this service only, and must not be framed. */
+/** The page loads resources only from this service, and must not be framed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -53,7 +53,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** `/` redirects browsers to the console, and everything else to the reference. */
+/** `/` redirects browsers to the console, and other clients to the reference. */
 const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
@@ -64,7 +64,7 @@ interface References {
 
 const cachedReferences = new Map<string, References>();
 
-/** Builds the references once. It blocks for about 10 ms, so a service does it at the start. */
+/** Builds the references once. That blocks for about 10 ms, so a service does it when it starts. */
 export function references(serve: readonly ServedPart[]): References {
   const name = serve.join();
   const known = cachedReferences.get(name);
@@ -122,7 +122,7 @@ function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route
   return { method: "GET", path, handle };
 }
 
-/** Browsers accept HTML by name; curl and the like accept anything. */
+/** Browsers accept HTML explicitly; curl and similar tools accept anything. */
 async function redirect(exchange: Exchange): Promise<void> {
   const isBrowser = /\btext\/html\b/i.test(exchange.request.header("accept") ?? "");
   exchange.start(302, {

@@ -23,7 +23,7 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech for OpenAI clients. */
+/** Handlers for speech synthesis by OpenAI clients. */
 export function speechHandlers(deps: SpeechDeps): Handlers<"POST /v1/audio/speech"> {
   return { "POST /v1/audio/speech": (exchange) => speakOpenAi(exchange, deps) };
 }
@@ -41,7 +41,7 @@ async function speakOpenAi(exchange: Exchange, deps: SpeechDeps): Promise<void> 
     caller,
     key,
     request: synthesis,
-    // Requests without events keep their earlier fingerprint.
+    // Without events, a request keeps the fingerprint that it had before events existed.
     fingerprintParts: [speechForFingerprint(synthesis), format, ...(isEvents ? ["events"] : [])],
     delivery,
   } as const;
@@ -76,7 +76,7 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
     }
     const bytes = littleEndianBytes(pcm);
     const departure = endsSentence ? conversation.sentence : undefined;
-    // A cached piece arrives as a whole: up to half a minute.
+    // A cached piece arrives as a whole, with up to half a minute of audio.
     if (bytes.length <= SLICE_BYTES) await exchange.write(bytes, departure);
     else await writeBody(exchange, { bytes: bytes.length, parts: [bytes] }, departure);
   }
@@ -85,10 +85,10 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
   conversation.complete();
 }
 
-/** Samples per event: half a second or less. */
+/** Bytes of samples per event, for at most half a second. */
 const EVENT_BYTES = 24_000;
 
-/** Streams the samples in base64, after a header for a WAV. */
+/** Streams base64 samples; for a WAV, a header comes first. */
 function answerWithEvents(format: SpeechRequest["format"]) {
   return async (exchange: Exchange, { conversation }: HeldSpeech): Promise<void> => {
     const events = new OpenAiEvents(exchange, () => speechHeaders(conversation));

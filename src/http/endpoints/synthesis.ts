@@ -33,7 +33,7 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech: as a whole, by sentences, or in chunks as they are synthesized. */
+/** Handlers for speech synthesis: as a whole, by sentences, or in chunks as they are synthesized. */
 export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
   return {
     "POST /v1/tts": (exchange) => speak(exchange, deps, wholeSpeech),
@@ -44,7 +44,7 @@ export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "
 interface Wishes {
   readonly timestamps: boolean;
   readonly delivery: Delivery;
-  /** Null for the format of the voice. */
+  /** Null for the voice's own format. */
   readonly format: SpeechFormat | null;
   readonly answer: Answer;
   readonly answerTimed: (...given: [...Parameters<Answer>, words: WrittenWords]) => Promise<void>;
@@ -78,7 +78,7 @@ async function speak(
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
-  // Requests without word times, chunks and a format keep the fingerprint from before these existed.
+  // Without word times, chunks and a format, a request keeps the fingerprint from before these existed.
   const added = [timestamps && "timestamps", delivery === "chunks" && delivery, format ?? false].filter(
     (one) => one !== false,
   );
@@ -91,7 +91,7 @@ async function speak(
   });
 }
 
-/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_MODEL` */
+/** @throws {ServiceError} `INVALID_REQUEST` if the model has no word times, `UNKNOWN_MODEL` */
 function requireWordTimes(name: string | null, { speaking }: Catalog): void {
   const model = speaking.require(name);
   if (model.word_times) return;
@@ -101,7 +101,7 @@ function requireWordTimes(name: string | null, { speaking }: Catalog): void {
   );
 }
 
-/** Responds with the WAV inside JSON, and its words. */
+/** Responds with JSON that contains the WAV and its words. */
 async function answerWithJson(
   exchange: Exchange,
   { conversation, share }: HeldSpeech,
@@ -126,8 +126,8 @@ async function answerWithJson(
     duration: seconds(samples / conversation.sampleRateHz),
     words,
   };
-  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it
-  // is.
+  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted
+  // unchanged.
   const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
   await conversation.charge();
   exchange.start(200, sizedHead("application/json", body, conversation));
@@ -135,7 +135,7 @@ async function answerWithJson(
   conversation.complete();
 }
 
-/** Sends a frame for each sentence. @param written adds its words to each frame */
+/** Sends one frame per sentence. @param written adds the sentence's words to each frame */
 async function answerWithSentences(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -150,7 +150,7 @@ async function answerWithSentences(
   await frames.end();
 }
 
-/** Sends a frame for each chunk as it is synthesized. @param written adds the words that start in it */
+/** Sends each chunk as a frame as it is synthesized. @param written adds the words that start in the chunk */
 async function answerWithChunks(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -164,10 +164,10 @@ async function answerWithChunks(
   for await (const { piece, sampleCount, endsSentence, words = [] } of speech.chunks()) {
     waiting.push(...words);
     const departure = endsSentence ? conversation.sentence : undefined;
-    // The end of the last sentence may be empty.
+    // The end of the last sentence may have no samples.
     if (piece.length > 0) {
       await frames.send([piece], written?.timesOf(waiting, -sentenceSamples), departure);
-      // A resampler may hold all of a short chunk back, whose words then belong to the next frame.
+      // A resampler may hold back all of a short chunk; its words then belong to the next frame.
       waiting = [];
     }
     sentenceSamples = endsSentence ? 0 : sentenceSamples + sampleCount;
@@ -175,7 +175,7 @@ async function answerWithChunks(
   await frames.end();
 }
 
-/** Starts the response with the first frame: until then, a failure still gets its status. */
+/** Starts the response with the first frame, so that an earlier failure still gets its status. */
 function framesTo(
   exchange: Exchange,
   conversation: SynthesisConversation,
@@ -205,12 +205,12 @@ function framesTo(
 
 interface Sentence {
   readonly pieces: WavPiece[];
-  /** Samples that the voice made for it. */
+  /** Number of samples before conversion to the client's format. */
   readonly sampleCount: number;
   readonly words: readonly SaidWord[];
 }
 
-/** Groups chunks by sentence, each only when the reader wants it. */
+/** Groups chunks by sentence, and produces each sentence only when the reader requests it. */
 async function* sentencesOf(
   chunks: AsyncIterable<FormattedChunk>,
 ): AsyncGenerator<Sentence, void, undefined> {

@@ -49,7 +49,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
     ...(reading === null ? [] : [{ reading }]),
-    // Requests without these keep the fingerprint from before they existed.
+    // Without these options, a request keeps the fingerprint from before they existed.
     ...(speakers === null ? [] : [{ speakers }]),
     ...(channels === "mix" ? [] : [{ channels }]),
     ...(raw === null ? [] : [{ raw }]),
@@ -58,12 +58,13 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 
-/** The smallest step worth an event; progress bars show nothing finer. */
+/** Smallest progress that is worth an event; progress bars show no finer steps. */
 const LEAST_STEP = 0.005;
 
 /**
- * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. It starts
- * with the first progress, so earlier errors still get a status. Only the result is kept for retries.
+ * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. The response
+ * starts with the first progress, so earlier errors still get a status. Only the result is stored for
+ * retries.
  */
 export class ProgressEvents {
   readonly #exchange: Exchange;
@@ -76,7 +77,7 @@ export class ProgressEvents {
     exchange.onEnd(() => clearInterval(this.#heartbeat));
   }
 
-  /** @param share of the work that is done, 0 to 1 */
+  /** @param share share of the work that is done, 0 to 1 */
   progress(share: number): void {
     if (this.#exchange.isOver) return;
     this.#start();
@@ -98,7 +99,7 @@ export class ProgressEvents {
   #start(): void {
     if (this.#exchange.status !== null) return;
     this.#exchange.start(200, EVENT_HEADERS);
-    // If a write is stalled, the error event could not be sent either.
+    // If a write has stalled, the error event could not be sent either.
     this.#exchange.lateFailure = (error) => (this.#writing === null ? failureEvent(error) : null);
     this.#heartbeat = setInterval(() => this.#writing ?? this.#send(":\n\n"), HEARTBEAT_MS);
     this.#heartbeat.unref();
@@ -106,7 +107,7 @@ export class ProgressEvents {
 
   #send(text: string): void {
     const written = this.#exchange.writeAside(Buffer.from(text));
-    // Sending the result reports that a client has left.
+    // If the client has left, sending the result reports that.
     this.#writing = written
       .catch(() => {})
       .then(() => {

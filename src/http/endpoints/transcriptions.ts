@@ -28,7 +28,7 @@ import {
   type WantedAnswer,
 } from "../transcribed-upload.js";
 
-/** File transcription for OpenAI clients. */
+/** Handlers for file transcription by OpenAI clients. */
 export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {
   return { "POST /v1/audio/transcriptions": (exchange) => transcribeForm(exchange, deps) };
 }
@@ -43,8 +43,8 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
     });
   }
   const form = await FormUpload.open(request);
-  // Fields may follow the file, so they are complete only when this is called, before anything is
-  // transcribed.
+  // Fields may follow the file, so they are complete only when this is called, which happens before anything
+  // is transcribed.
   const wanted = () => {
     const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
     exchange.addHeaders(ignoredHeader(asked.ignored));
@@ -56,7 +56,7 @@ async function transcribeForm(exchange: Exchange, deps: FileDeps): Promise<void>
 function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
   const { format, granularities, reading, isReadingDefault, channels } = asked;
   return {
-    // Requests for both lists keep the fingerprint from before the parameter existed.
+    // A request for both lists keeps the fingerprint from before the parameter existed.
     fingerprintParts: [
       format,
       ...modelForFingerprint(asked),
@@ -75,7 +75,7 @@ function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
   };
 }
 
-/** Sends the text of each segment as it is transcribed. The file is charged before the first of them. */
+/** Sends the text of each segment as it is transcribed. The file is charged before the first one. */
 function streamed(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
   const events = new OpenAiEvents(exchange);
   let conversation: TranscriptionConversation | null = null;
@@ -95,7 +95,7 @@ function streamed(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
       hotWords: [],
       onSegments(segments) {
         sent = sent.then(() => send(segments));
-        // The response awaits it, unless the transcript fails first.
+        // The response awaits this, unless the transcript fails first.
         sent.catch(() => {});
       },
     },
@@ -135,7 +135,7 @@ async function render(
       const { segments, words, ...rest } = verbose(transcription, text);
       const body = await jsonInTurns({
         ...rest,
-        // Both members are part of the interface; the one not requested is empty.
+        // The interface requires both members; the one that was not requested is empty.
         segments: granularities.includes("segment") ? segments : [],
         words: granularities.includes("word") ? words : [],
       });
@@ -144,7 +144,7 @@ async function render(
   }
 }
 
-/** Readable text applies to segments and words too, so that all texts of the response agree. */
+/** Segments and words are readable too, so that all texts of the response agree. */
 function verbose(transcription: Transcription, text: string): VerboseTranscript {
   const { words = [], display_words, segments = [], redactions } = transcription;
   return {

@@ -13,15 +13,15 @@ export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly isTimedOut: boolean;
-  /** The end of its standard error. For the log only: it may quote the file. */
+  /** The end of the process's standard error. Only for the log, because it may quote the file. */
   readonly stderr: string;
 }
 
 const STDERR_CHARACTERS = 4_096;
-/** Decoding must not delay speech. */
+/** Low priority, because decoding must not delay speech. */
 const NICENESS = 10;
 
-/** Runs decoders of untrusted media, each in a separate process (`LimitedSpawn`). */
+/** Runs decoders of untrusted media, each in its own process (`LimitedSpawn`). */
 export class LimitedChildren {
   readonly #programs = new LimitedSpawn();
   #running = 0;
@@ -31,7 +31,7 @@ export class LimitedChildren {
   }
 
   /**
-   * Settles once the process has ended, for any reason.
+   * Runs a command. Settles once the process has ended, for whatever reason.
    * @throws {ServiceError} `CANCELLED` if `signal` is aborted, `INTERNAL` if it cannot be started
    */
   async run(command: readonly string[], limits: ChildLimits, signal: AbortSignal): Promise<ChildEnd> {
@@ -74,13 +74,13 @@ function cancelled(): ServiceError {
 
 interface DecodeJob {
   readonly container: Container;
-  /** The first bytes of the file after its tags. */
+  /** First bytes of the file after its tags. */
   readonly head: Uint8Array;
   readonly sourcePath: string;
-  /** Becomes a 16-bit WAV at the rate of the source; mono unless the channels are kept apart. */
+  /** File to write: a 16-bit WAV at the rate of the source, mono unless the channels are kept apart. */
   readonly targetPath: string;
   readonly channels: ChannelHandling;
-  /** Decoding ends a little after this much audio. */
+  /** Decoding stops a little after this much audio. */
   readonly maxSeconds: number;
 }
 
@@ -90,21 +90,21 @@ export interface ContainerDecoder {
   decode(job: DecodeJob, signal: AbortSignal): Promise<void>;
 }
 
-/** How far to decode beyond the longest allowed audio, to tell whether there is more. */
+/** How far to decode beyond the longest allowed audio, to find out whether there is more. */
 export const OVERTIME_SECONDS = 0.5;
 
-/** A decoder takes some ten seconds for two hours of audio. */
+/** Limits for a decoder process, which takes about ten seconds for two hours of audio. */
 export const DECODE_LIMITS = {
   cpuSeconds: 180,
   wallMs: 900_000,
   memoryBytes: 1 << 30,
-  /** Two hours of mono at 192 kHz. */
+  /** Room for two hours of mono audio at 192 kHz. */
   fileBytes: 2 * 3_600 * 192_000 * 2 + 1_000_000,
 } as const satisfies ChildLimits;
 
-/** Returns the client's error for how a decoder ended, null if it succeeded. */
+/** Returns the client's error for the way a decoder ended; null if it succeeded. */
 function failureOf(end: ChildEnd, container: Container): ServiceError | null {
-  // A decoder that ran out of disk may still exit with 0.
+  // A decoder that ran out of disk space may still exit with 0.
   const hasNoRoom = /no space left on device|disk quota exceeded|read-only file system/i.test(end.stderr);
   if (end.code === 0 && !hasNoRoom) return null;
   const cause = new Error(`decoder ended with ${end.signal ?? end.code}: ${end.stderr.trim()}`);
@@ -124,7 +124,7 @@ function failureOf(end: ChildEnd, container: Container): ServiceError | null {
   return new ServiceError("AUDIO_UNREADABLE", `Cannot decode the audio as ${container}: ${why}`, { cause });
 }
 
-/** The only demuxers that may run. ffmpeg gets the demuxer by name and does not guess. */
+/** The only demuxers that may run. ffmpeg is given the demuxer's name, so that it does not guess. */
 const DEMUXERS: Readonly<Record<Container, string>> = {
   wav: "wav",
   mp3: "mp3",
@@ -139,7 +139,7 @@ const DEMUXERS: Readonly<Record<Container, string>> = {
   au: "au",
 };
 
-/** The only decoders that may run, even for probing: none for video, pictures or subtitles. */
+/** The only codecs that may run, even for probing: none for video, pictures or subtitles. */
 const CODECS = [
   ...["aac", "ac3", "alac", "amrnb", "amrwb", "flac", "libopus", "opus", "libspeex", "speex", "vorbis"],
   ...["mp1", "mp1float", "mp2", "mp2float", "mp3", "mp3float", "gsm", "gsm_ms", "g722"],
@@ -148,7 +148,7 @@ const CODECS = [
   ...["pcm_s16be", "pcm_s16le", "pcm_s24be", "pcm_s24le", "pcm_s32be", "pcm_s32le"],
 ];
 
-/** A longer gap between frames is a damaged clock, and would be charged as audio. */
+/** A longer gap between frames means a damaged clock, and would be charged as audio. */
 const LONGEST_GAP_SECONDS = 60;
 
 const FORMATS: Readonly<Record<ChannelHandling, string>> = {
@@ -158,13 +158,13 @@ const FORMATS: Readonly<Record<ChannelHandling, string>> = {
 
 const FILTERS = [
   `asetpts='if(isnan(PREV_OUTPTS),PTS,PREV_OUTPTS+clip(PTS-PREV_INPTS,0,${LONGEST_GAP_SECONDS}/TB))'`,
-  // Remaining gaps become silence, so that word times are times of the file.
+  // Remaining gaps become silence, so that word times match the file's times.
   "aresample=async=1",
-  // From here on, time counts samples, so the length limit holds regardless of the file's clock.
+  // From here on, time counts samples, so the length limit holds whatever the file's clock says.
   "asetpts=N/SR/TB",
 ].join(",");
 
-/** Runs ffmpeg as a child process, which reads one file, writes one, and may open no others. */
+/** Runs ffmpeg as a child process that reads one file, writes one, and may open no others. */
 export function ffmpegDecoder(program: string, children: LimitedChildren): ContainerDecoder {
   return {
     async decode(job, signal) {
@@ -189,11 +189,13 @@ function ffmpegArguments({ container, sourcePath, targetPath, maxSeconds, channe
 }
 
 const PROGRAM = fileURLToPath(new URL("./wasm-process.js", import.meta.url));
-/** Node reserves far more address space than it uses, so limit its heap; each module limits its memory. */
+/**
+ * Node reserves far more address space than it uses, so limit its heap; each module limits its own memory.
+ */
 const LIMITS = { ...DECODE_LIMITS, memoryBytes: null };
 const HEAP_MEBIBYTES = 256;
 
-/** Decodes MP3, FLAC and Ogg Opus in a child process without ffmpeg. */
+/** Decodes MP3, FLAC and Ogg Opus in a child process, without ffmpeg. */
 export function wasmDecoder(children: LimitedChildren): ContainerDecoder {
   return {
     async decode(job, signal) {

@@ -1,15 +1,15 @@
 const HEAD_BYTES = 5;
 const NO_BYTES = new Uint8Array(0);
 
-/** Kinds of frames between a live session and its decoder process. */
+/** Kinds of frames exchanged between a live session and its decoder process. */
 export const FRAME = {
-  /** To the decoder: encoded bytes. From it: samples. */
+  /** To the decoder: encoded bytes. From the decoder: samples. */
   audio: 1,
-  /** Sent back once everything before it was decoded. */
+  /** Returned once everything sent before it was decoded. */
   mark: 2,
   /** From the decoder: an `audio` frame was decoded. */
   taken: 3,
-  /** From the decoder: why it ends, as JSON with `code` and `message`. */
+  /** From the decoder: the reason why it ends, as JSON with `code` and `message`. */
   failed: 4,
 } as const;
 
@@ -32,15 +32,15 @@ export class FrameReader {
   readonly #longestBytes: number;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** Bytes that are needed for the next frame, or for its head. */
+  /** Number of bytes needed for the next frame, or for its head. */
   #wantedBytes = HEAD_BYTES;
 
-  /** @param longestBytes of a payload: the other process is not trusted */
+  /** @param longestBytes limit on a payload, because the other process is not trusted */
   constructor(longestBytes: number) {
     this.#longestBytes = longestBytes;
   }
 
-  /** @throws {RangeError} for a longer payload */
+  /** @throws {RangeError} if a payload is longer */
   push(bytes: Uint8Array): Frame[] {
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;

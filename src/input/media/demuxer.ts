@@ -1,7 +1,7 @@
-/** Thrown for a stream that cannot be decoded; the message is for the client. */
+/** Thrown for a stream that cannot be decoded. The message is meant for the client. */
 export class NoOpus extends Error {
   override readonly name = "NoOpus";
-  /** Whether its format is another one, rather than damaged. */
+  /** True if the stream has a different format; false if it is damaged. */
   readonly isOtherFormat: boolean;
 
   constructor(message: string, { isOtherFormat = true }: { readonly isOtherFormat?: boolean } = {}) {
@@ -11,13 +11,13 @@ export class NoOpus extends Error {
 }
 
 export type OpusPart =
-  /** The identification header of the packets that follow. */
+  /** The identification header for the packets that follow. */
   | { readonly type: "head"; readonly head: Uint8Array }
-  /** `dropped` samples at its end, at 48 kHz, do not belong to the stream. */
+  /** The last `dropped` samples of the packet, at 48 kHz, do not belong to the stream. */
   | { readonly type: "packet"; readonly packet: Uint8Array; readonly dropped: number };
 
 /** Finds the Opus packets in a stream as its bytes arrive. */
 export interface Demuxer {
-  /** @throws {NoOpus} */
+  /** @throws {NoOpus} if the stream is not Opus, or is damaged */
   push(bytes: Uint8Array): Iterable<OpusPart>;
 }

@@ -19,7 +19,7 @@ export interface FileDecoderOptions {
   readonly maxSeconds: number;
 }
 
-/** Leaves plain WAV files as they are, and decodes all others in a decoder process. */
+/** Leaves plain WAV files unchanged, and decodes all others in a decoder process. */
 export class FileDecoder implements AudioDecoder {
   readonly #options: FileDecoderOptions;
 
@@ -50,14 +50,14 @@ export class FileDecoder implements AudioDecoder {
     return targetPath;
   }
 
-  /** The parser limits a header's length to the size of the file, so it cannot claim more. */
+  /** A header cannot claim too much: the parser limits the length to the size of the file. */
   #checkLength({ dataBytes, blockBytes, sampleRateHz }: WavHeader): void {
     const samples = (dataBytes ?? 0) / blockBytes;
     if (samples > this.#options.maxSeconds * sampleRateHz) throw audioTooLong(this.#options.maxSeconds);
   }
 }
 
-/** Reads the first bytes after the tags, which may hold pictures of many megabytes. */
+/** Reads the first bytes after the tags, which may contain pictures of many megabytes. */
 async function headOf(path: string): Promise<Uint8Array> {
   return withFile(path, async (file) => {
     const first = await readAt(file, 0, CONTAINER_HEAD_BYTES);
@@ -66,7 +66,7 @@ async function headOf(path: string): Promise<Uint8Array> {
   });
 }
 
-/** Reads the header of a WAV file that needs no decoder, else returns null. */
+/** Reads the header of a WAV file that needs no decoder; returns null for other files. */
 async function plainWav(path: string): Promise<WavHeader | null> {
   return wavHeader(path).catch((thrown: unknown) => {
     if (asServiceError(thrown).code === "AUDIO_UNREADABLE") return null;
@@ -106,20 +106,20 @@ function unknownContainer(): ServiceError {
   );
 }
 
-/** A file of any container, and the folder for its decoded audio. */
+/** A file in any container, and the folder for its decoded audio. */
 export interface SubmittedFile {
   readonly path: string;
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
-  /** `mix` by default. */
+  /** How to treat channels; `mix` by default. */
   readonly channels?: ChannelHandling;
 }
 
 /**
- * Calls `work` with a file's audio as a PCM WAV file. A decoded file is deleted afterwards.
+ * Calls `work` with the audio of a file as PCM WAV. A decoded file is deleted afterwards.
  *
- * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` if the audio outgrows its room, and what
- *   `work` throws
+ * @throws {ServiceError} whatever the decoder throws, `STORAGE_FULL` if the audio outgrows its room, and
+ *   whatever `work` throws
  */
 export async function withDecodedFile<T>(
   decoder: AudioDecoder,
@@ -130,7 +130,7 @@ export async function withDecodedFile<T>(
   const decodedPath = join(spoolFolder, `${randomUUID()}.wav`);
   const share = room.open();
   const full = new AbortController();
-  // No header tells how much the decoder will write, so its file is watched as it grows.
+  // No header says how much the decoder will write, so its file is watched as it grows.
   const seenWhole = share.watch(decodedPath, (error) => full.abort(error));
   try {
     const either = AbortSignal.any([signal, full.signal]);
@@ -146,10 +146,10 @@ export async function withDecodedFile<T>(
   }
 }
 
-/** Further files are rejected. */
+/** Most files that wait for a decoder; further ones are rejected. */
 const LONGEST_QUEUE = 256;
 
-/** Limits how many files are decoded at the same time, first come, first served. */
+/** Limits how many files are decoded at the same time. First come, first served. */
 export class DecoderPermits {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -158,7 +158,7 @@ export class DecoderPermits {
     this.#free = count;
   }
 
-  /** @throws {ServiceError} `CANCELLED` if `signal` aborts the wait, `ENGINE_BUSY` if too many wait */
+  /** @throws {ServiceError} `CANCELLED` if `signal` aborts the wait, `ENGINE_BUSY` if too many files wait */
   async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#take(signal);
     try {
@@ -200,7 +200,10 @@ function cancelled(): ServiceError {
 
 const WITHOUT = "only WAV, MP3, FLAC and Ogg Opus files can be transcribed";
 
-/** Creates a decoder that uses ffmpeg if one is on `searchPath` and runs, else the bundled packages. */
+/**
+ * Creates a decoder that uses ffmpeg if there is a working one on `searchPath`, otherwise the bundled
+ * packages.
+ */
 export function openDecoder(options: {
   readonly searchPath: string;
   readonly maxSeconds: number;
@@ -219,8 +222,8 @@ export function openDecoder(options: {
 }
 
 /**
- * Tries ffmpeg with the first file that needs it, and falls back to the packages. Trying it at the start
- * would cost 0.15 s of CPU, and many services never need it.
+ * Tries ffmpeg with the first file that needs it, and otherwise falls back to the packages. Trying it at
+ * startup would cost 0.15 s of CPU, and many services never need it.
  */
 function ffmpegOr(
   packaged: ContainerDecoder,

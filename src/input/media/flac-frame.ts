@@ -1,12 +1,12 @@
-/** The properties of a file that its frames may omit. */
+/** Properties of a file that its frames may omit. */
 export interface FlacStreamInfo {
   readonly sampleRateHz: number;
   readonly bitsPerSample: number;
 }
 
-/** One decoded frame, with the members that other decoders return. */
+/** One decoded frame, with the same members as frames of other decoders. */
 export interface FlacFrame {
-  /** Samples by channel, in -1 to 1; up to 24 bits are exact. */
+  /** Samples by channel, from -1 to 1. Up to 24 bits are exact. */
   readonly channelData: readonly Float32Array[];
   readonly samplesDecoded: number;
   readonly sampleRate: number;
@@ -21,7 +21,7 @@ interface FrameHeader {
 }
 
 const RATES_HZ = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
-/** By code; 0 stands for the file's own value, null for an invalid code. */
+/** Bits per sample by code. 0 stands for the file's own value, null for an invalid code. */
 const SAMPLE_BITS = [0, 8, 12, null, 16, 20, 24, 32];
 const STEREO = ["left-side", "side-right", "mid-side"] as const;
 /** Coefficients of the fixed predictors, by order. */
@@ -29,7 +29,7 @@ const FIXED = [[], [1], [2, -1], [3, -3, 1], [4, -6, 4, -1]];
 const CRC8 = table(8, 0x07);
 const CRC16 = table(16, 0x8005);
 
-/** Whether a frame could start here, with fixed or variable block size. */
+/** Returns whether a frame could start here, with a fixed or variable block size. */
 export function isFlacSync(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0xff && (bytes[at + 1]! & 0xfe) === 0xf8;
 }
@@ -80,7 +80,7 @@ function readHeader(bits: FlacBits, info: FlacStreamInfo): FrameHeader | null {
   };
 }
 
-/** Skips the frame or sample number: up to 36 bits in an encoding like UTF-8. */
+/** Skips the frame or sample number, which has up to 36 bits in a UTF-8-like encoding. */
 function skipNumber(bits: FlacBits): boolean {
   const first = bits.unsigned(8);
   const ones = Math.clz32(~(first << 24));
@@ -99,7 +99,7 @@ function readBlockSize(bits: FlacBits, code: number): number {
   return code === 7 ? bits.unsigned(16) + 1 : 1 << code;
 }
 
-/** Null for the file's own rate. */
+/** Reads the sample rate; null for the file's own rate. */
 function readRate(bits: FlacBits, code: number): number | null {
   if (code === 12) return bits.unsigned(8) * 1_000;
   if (code === 13) return bits.unsigned(16);
@@ -150,7 +150,7 @@ function readSamples(bits: FlacBits, channel: Float64Array, type: number, depth:
   return true;
 }
 
-/** Reads the residual of the prediction, in partitions with a parameter each. */
+/** Reads the residual of the prediction, in partitions with one parameter each. */
 function readResidual(bits: FlacBits, channel: Float64Array, order: number): boolean {
   const method = bits.unsigned(2);
   if (method > 1) return false;
@@ -171,10 +171,10 @@ function readResidual(bits: FlacBits, channel: Float64Array, order: number): boo
   return true;
 }
 
-/** Sums stay below 2^53: 33 bits of a sample, 15 of a coefficient, 32 of them. */
+/** Sums stay below 2^53: 33 bits per sample, 15 bits per coefficient, 32 coefficients. */
 function predict(channel: Float64Array, coefficients: Float64Array, divisor: number): void {
   const order = coefficients.length;
-  // Exact, since the divisor is a power of two.
+  // This is exact, since the divisor is a power of two.
   const factor = 1 / divisor;
   for (let i = order; i < channel.length; i++) {
     let sum = 0;
@@ -193,7 +193,7 @@ function uncouple(channels: readonly Float64Array[], stereo: FrameHeader["stereo
     if (stereo === "left-side") second[i] = a - b;
     else if (stereo === "side-right") first[i] = a + b;
     else {
-      // The sum was halved; its last bit equals that of the difference.
+      // The sum was halved. Its lost last bit equals that of the difference.
       const sum = 2 * a + Math.abs(b % 2);
       first[i] = (sum + b) / 2;
       second[i] = (sum - b) / 2;
@@ -213,7 +213,7 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Computes the CRC of each byte, highest bit first. */
+/** Computes the CRC of each byte value, highest bit first. */
 function table(width: number, polynomial: number): Uint16Array {
   const top = 1 << (width - 1);
   return Uint16Array.from({ length: 256 }, (_, byte) => {
@@ -223,15 +223,15 @@ function table(width: number, polynomial: number): Uint16Array {
   });
 }
 
-/** The available bytes end before the frame does. */
+/** Thrown if the available bytes end before the frame does. */
 export class NeedsMoreBytes extends Error {
   override readonly name = "NeedsMoreBytes";
 }
 
-/** Shared: a stack trace for each incomplete frame would cost more than reading it. */
+/** Shared, because a stack trace for each incomplete frame would cost more than reading the frame. */
 const NEEDS_MORE = new NeedsMoreBytes("the frame goes on");
 
-/** Reads the bits of one frame, the highest of a byte first. */
+/** Reads the bits of one frame, starting with the highest bit of each byte. */
 export class FlacBits {
   readonly bytes: Uint8Array;
   #bit = 0;
@@ -248,7 +248,7 @@ export class FlacBits {
     this.#bit = this.byteOffset * 8;
   }
 
-  /** @param count 0 to 33 */
+  /** Reads an unsigned number. @param count number of bits, 0 to 33 */
   unsigned(count: number): number {
     if (count > 24) {
       const high = this.unsigned(count - 16);
@@ -262,7 +262,7 @@ export class FlacBits {
     return value;
   }
 
-  /** Two's complement. @param count 0 to 33 */
+  /** Reads a signed number in two's complement. @param count 0 to 33 */
   signed(count: number): number {
     if (count === 0) return 0;
     const value = this.unsigned(count);
@@ -287,7 +287,8 @@ export class FlacBits {
   }
 
   /**
-   * Reads Rice-coded numbers: a unary quotient, then `parameter` bits, with the sign in the lowest bit.
+   * Reads Rice-coded numbers: a unary quotient, then `parameter` bits. The lowest bit of the result is the
+   * sign.
    *
    * @param parameter 0 to 30
    */
@@ -297,7 +298,7 @@ export class FlacBits {
     let bit = this.#bit;
     for (let i = start; i < end; i++) {
       const at = bit >>> 3;
-      // Most numbers fit in four bytes.
+      // Fast path: most numbers fit into four bytes.
       if (at + 4 <= bytes.length) {
         const word = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
         const rest = word << (bit & 7);
@@ -319,7 +320,7 @@ export class FlacBits {
     this.#bit = bit;
   }
 
-  /** Reads four bytes as one number; bytes after the end count as zero. */
+  /** Reads four bytes as one number. Bytes after the end count as zero. */
   #word(at: number): number {
     const { bytes } = this;
     const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);

@@ -8,15 +8,15 @@ import {
   NeedsMoreBytes,
 } from "./flac-frame.js";
 
-/** The longest frame: 65,535 samples of 8 channels with 33 bits, and its headers. */
+/** Size of the longest frame: 65,535 samples of 8 channels with 33 bits each, and its headers. */
 const LONGEST_FRAME_BYTES = 3 << 20;
 const METADATA_HEAD_BYTES = 4;
 const STREAM_INFO_BYTES = 34;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Decodes a native FLAC file as its bytes arrive. The end of a frame is known from its own bits and checksum,
- * so neither the end of the file nor tags after the audio cost a sample. Damaged frames are dropped.
+ * Decodes a native FLAC file as its bytes arrive. A frame's own bits and checksum tell where it ends, so
+ * neither the end of the file nor tags after the audio cost a sample. Damaged frames are dropped.
  *
  * @see RFC 9639
  */
@@ -25,7 +25,7 @@ export class FlacStream {
   #state: "tags" | "metadata" | "frames" | "refused" = "tags";
   #skipBytes = 0;
   #info: FlacStreamInfo | null = null;
-  /** The next frame is not tried with fewer bytes, except at the end of the file. */
+  /** Number of bytes before which the next frame is not tried, except at the end of the file. */
   #wantedBytes = 1;
 
   /** Returns the frames that these bytes complete. */
@@ -44,7 +44,10 @@ export class FlacStream {
     return this.#state === "frames" ? this.#takeFrames(isEnd) : [];
   }
 
-  /** Takes one step through tags and metadata; false if more bytes are needed, or the file is rejected. */
+  /**
+   * Takes one step through tags and metadata. Returns false if more bytes are needed, or the file is
+   * rejected.
+   */
   #stepHead(): boolean {
     const skipped = Math.min(this.#skipBytes, this.#held.length);
     this.#skip(skipped);
@@ -93,7 +96,7 @@ export class FlacStream {
       }
       const read = this.#readFrame(bytes.subarray(at, at + LONGEST_FRAME_BYTES));
       if (read === "needs-more" && !isEnd && bytes.length - at < LONGEST_FRAME_BYTES) {
-        // Double it, so that a long frame is not tried again with every chunk.
+        // Double it, so that a long frame is not retried with every chunk.
         this.#wantedBytes = 2 * (bytes.length - at);
         break;
       }

@@ -13,21 +13,21 @@ import { FRAME, type Frame, FrameReader, frameOf } from "./decoder-frames.js";
 const PROGRAM = fileURLToPath(new URL("./live-process.js", import.meta.url));
 /** Without guard regions for WebAssembly, Node fits into a limited address space. */
 const NODE_OPTIONS = ["--disable-wasm-trap-handler", "--max-old-space-size=64", "--max-semi-space-size=1"];
-/** Four hours of stereo take about two minutes of CPU. */
+/** Limits of a decoder process. Four hours of stereo take about two minutes of CPU time. */
 const LIMITS: ProcessLimits = {
   cpuSeconds: 900,
   memoryBytes: 2 ** 31,
   fileBytes: 0,
-  // Unlike decoders of files: a speaker waits for the text, and it takes 0.3 % of a core.
+  // Normal priority, unlike for files: a speaker waits for the text, and decoding takes 0.3 % of a core.
   niceness: 0,
 };
-/** Two seconds of samples. */
+/** Size of two seconds of samples. */
 const LONGEST_FRAME_BYTES = 1 << 16;
-/** Encoded audio on its way to a decoder: about a minute at the highest bit rate. */
+/** Most encoded audio that waits for a decoder: about a minute at the highest bit rate. */
 const MOST_WAITING_BYTES = 4 << 20;
-/** A decoder that decodes nothing for this long is stuck: a message takes milliseconds. */
+/** A decoder that decodes nothing for this long is stuck; a message normally takes milliseconds. */
 const STUCK_MS = 15_000;
-/** Reports of a decoder, which is not trusted. */
+/** Errors that a decoder may report. Decoders are not trusted. */
 const REPORTED = ["UNSUPPORTED_FORMAT", "AUDIO_UNREADABLE"] as const;
 const LONGEST_REPORT = 300;
 
@@ -39,15 +39,15 @@ interface LiveDecodersObserver {
 }
 
 export interface LiveDecodersOptions {
-  /** Decoders at the same time; an organization may use half of them. */
+  /** Most concurrent decoders. An organization may use half of them. */
   readonly limit: number;
   readonly log: Log;
   readonly observer?: LiveDecodersObserver;
-  /** Entry of another decoder. */
+  /** Entry file of a different decoder; for tests. */
   readonly program?: string;
 }
 
-/** Decodes live clients' WebM and Opus, each in a separate limited process (`live-process.ts`). */
+/** Decodes WebM and Opus from live clients, each in its own limited process (`live-process.ts`). */
 export class LiveDecoders implements StreamDecoders {
   readonly #options: LiveDecodersOptions;
   readonly #programs = new LimitedSpawn();
@@ -108,7 +108,7 @@ interface ChildSink {
   pcm(bytes: Uint8Array): void;
   /** @param how how the process ended, for the log */
   failed(reason: DecoderFailure, error: ServiceError, how: string): void;
-  /** Called once, when the process no longer counts. */
+  /** Called once, when the process no longer counts towards the limit. */
   ended(): void;
 }
 
@@ -116,7 +116,7 @@ class ChildDecoder implements StreamDecoder {
   readonly #child: ReturnType<LimitedSpawn["start"]>;
   readonly #sink: ChildSink;
   readonly #frames = new FrameReader(LONGEST_FRAME_BYTES);
-  /** Lengths of the messages that the process has not decoded. */
+  /** Lengths of the messages that the process has not decoded yet. */
   readonly #waiting: number[] = [];
   #waitingBytes = 0;
   readonly #marks: (() => void)[] = [];
@@ -131,7 +131,7 @@ class ChildDecoder implements StreamDecoder {
       this.#lost(`ended with ${signal ?? code}`);
       sink.ended();
     });
-    // Its end is reported by `close`.
+    // `close` reports how the process ended.
     child.stdin?.on("error", () => {});
     child.stdout?.on("data", (bytes: Buffer) => this.#receive(bytes));
   }
@@ -163,7 +163,7 @@ class ChildDecoder implements StreamDecoder {
   #post(frame: Uint8Array): void {
     this.#child.stdin?.write(frame);
     this.#stuckTimer ??= setTimeout(() => {
-      const rule = "the decoder of this audio does not respond: open another session";
+      const rule = "the decoder of this audio does not respond; open another session";
       this.#fail("stuck", new ServiceError("WORKER_LOST", rule), rule);
     }, STUCK_MS);
   }
@@ -201,7 +201,7 @@ class ChildDecoder implements StreamDecoder {
   }
 
   #lost(how: string): void {
-    const rule = "the decoder of this audio has ended: open another session";
+    const rule = "the decoder of this audio has ended; open another session";
     this.#fail("lost", new ServiceError("WORKER_LOST", rule), how);
   }
 
@@ -212,7 +212,7 @@ class ChildDecoder implements StreamDecoder {
   }
 }
 
-/** @throws {SyntaxError} if the process sent something else */
+/** Parses an error that the process reports. @throws {SyntaxError} if the process sent anything else */
 function reported(payload: Uint8Array): ServiceError {
   const { code, message } = JSON.parse(Buffer.from(payload).toString()) as Record<string, unknown>;
   const known = REPORTED.find((one) => one === code);

@@ -4,19 +4,20 @@ import { type OggPage, OggPages } from "./ogg-pages.js";
 import { packetSamples } from "./opus-packets.js";
 import { opusHead, PagePackets } from "./opus-stream.js";
 
-/** Pages of one-byte packets would need a hundred times their size. */
+/** Limits memory: parsed pages of one-byte packets take a hundred times their size. */
 const PIECE_BYTES = 4_096;
 
 /**
- * Finds the packets of an Ogg Opus stream without holding any back; `OpusStream` waits for a page after each.
+ * Finds the packets of an Ogg Opus stream without holding any back, unlike `OpusStream`, which waits for the
+ * next page.
  * @see RFC 7845
  */
 export class LiveOgg implements Demuxer {
   readonly #pages = new OggPages();
   #link: { readonly serial: number; readonly packets: PagePackets } | null = null;
-  /** Samples of the stream so far, at 48 kHz. */
+  /** Samples in the stream so far, at 48 kHz. */
   #samples = 0;
-  /** The granule at the start of the stream: above 0 if it was recorded from the middle. */
+  /** Granule at the start of the stream; above 0 if the recording starts in the middle of a broadcast. */
   #startGranule: number | null = null;
 
   *push(bytes: Uint8Array): Iterable<OpusPart> {

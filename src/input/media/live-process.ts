@@ -1,4 +1,5 @@
-// Entry of the process of `LiveDecoders`. Argument: the form of the audio. Reads frames, writes frames.
+// Entry of the decoder process of `LiveDecoders`. Its argument is the form of the audio. Reads and writes
+// frames.
 import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { littleEndianBytes, toInt16 } from "../../../core/domain/audio/pcm.js";
 import type { StreamedForm } from "../../../core/ports/stream-decoder.js";
@@ -9,13 +10,13 @@ import { LiveWebm } from "./live-webm.js";
 import { OpusPackets } from "./opus-packets.js";
 import { opusHead } from "./opus-stream.js";
 
-/** The service sends at most one message of a client at a time. */
+/** The service sends at most one client message at a time. */
 const LONGEST_FRAME_BYTES = 1 << 21;
-/** Headers, pictures and damage between two packets; a video's pictures are far shorter. */
+/** Most bytes without a packet: headers, pictures and damage. The pictures of a video are far shorter. */
 const MOST_QUIET_BYTES = 1 << 20;
 /** About a second of samples, so that a burst of packets does not pile up here. */
 const LONGEST_PCM_BYTES = 1 << 15;
-/** `OpusHead` of one channel without pre-skip: bare packets have no header. */
+/** `OpusHead` of one channel without pre-skip, because bare packets have no header. */
 const BARE_HEAD = Buffer.from("4f707573486561640101000080bb0000000000", "hex");
 
 class LiveProcess {
@@ -29,7 +30,7 @@ class LiveProcess {
     this.#demuxer = form === "webm" ? new LiveWebm() : form === "ogg" ? new LiveOgg() : bareOpus();
   }
 
-  /** @throws {NoOpus} */
+  /** Decodes bytes of the stream. @throws {NoOpus} */
   async decode(bytes: Uint8Array): Promise<void> {
     this.#quietBytes += bytes.length;
     for (const part of this.#demuxer.push(bytes)) {
@@ -46,7 +47,7 @@ class LiveProcess {
   async #open(head: Uint8Array): Promise<void> {
     this.#packets?.free();
     this.#packets = null;
-    // The demuxers have checked it.
+    // The demuxers have already checked the header.
     this.#packets = await OpusPackets.open(opusHead(head)!, LIVE_RATE_HZ);
   }
 
@@ -95,7 +96,7 @@ async function run(live: LiveProcess): Promise<void> {
   }
 }
 
-// The package of libopus prints every damaged packet.
+// The libopus package would print every damaged packet.
 console.error = () => {};
 try {
   await run(new LiveProcess(process.argv[2] as StreamedForm));

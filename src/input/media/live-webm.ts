@@ -16,13 +16,13 @@ const ID = {
   simpleBlock: 0xa3,
 } as const;
 
-/** Elements whose children are read. Their ends do not matter, so their sizes may be unknown. */
+/** Elements whose children are read. Where they end does not matter, so their sizes may be unknown. */
 const ENTERED: readonly number[] = [ID.segment, ID.tracks, ID.track, ID.cluster, ID.blockGroup];
-/** Elements that are read as a whole; all others are skipped. */
+/** Elements that are read as a whole. All others are skipped. */
 const READ: readonly number[] = [ID.trackNumber, ID.codec, ID.codecPrivate, ID.block, ID.simpleBlock];
-/** Of an element that is read: an audio block is far shorter. */
+/** Longest element that is read; audio blocks are far shorter. */
 const LONGEST_READ_BYTES = 1 << 16;
-/** The track number of a block is read before it is known whether the block is audio. */
+/** The track number of a block is read before it is known whether the block contains audio. */
 const BLOCK_HEAD_BYTES = 12;
 const LACING = 0x06;
 const NO_BYTES = new Uint8Array(0);
@@ -35,8 +35,8 @@ interface Track {
 }
 
 /**
- * Finds the packets of the first Opus track of a WebM stream, as browsers record it. It holds at most one
- * block, whatever sizes the stream claims.
+ * Finds the packets of the first Opus track in a WebM stream, as recorded by browsers. Holds at most one
+ * block in memory, whatever sizes the stream claims.
  *
  * @see RFC 8794 and RFC 9559
  */
@@ -84,7 +84,7 @@ export class LiveWebm implements Demuxer {
     yield { type: "head", head: this.#chosen.head };
   }
 
-  /** @throws {NoOpus} */
+  /** Chooses the Opus track. @throws {NoOpus} if there is none that can be decoded */
   #chooseTrack(): Track {
     const track = this.#tracks.find(({ codec }) => codec === "A_OPUS");
     if (track === undefined) {
@@ -103,12 +103,12 @@ export class LiveWebm implements Demuxer {
     const track = this.#tracks.at(-1);
     if (id === ID.encodings && track !== undefined) track.isEncoded = true;
     if (id !== ID.ebml) return;
-    // A recorder that was stopped and started again begins another stream.
+    // A recorder that was stopped and restarted begins another stream.
     this.#tracks = [];
     this.#chosen = null;
   }
 
-  /** Returns whether a block belongs to another track, such as video, and may be long. */
+  /** Returns whether a block belongs to another track, such as video, and may therefore be long. */
   #isOther(id: number, payload: Uint8Array): boolean {
     if (id !== ID.block && id !== ID.simpleBlock) return false;
     const number = variableAt(payload, 0);
@@ -126,7 +126,7 @@ export class LiveWebm implements Demuxer {
   }
 }
 
-/** Returns the packet of a block, after the track's number, a time of two bytes, and flags. */
+/** Returns the packet in a block. The track's number, a two-byte time, and flags precede it. */
 function packetOf(block: Uint8Array): Uint8Array {
   const { end } = variableAt(block, 0) ?? { end: block.length };
   const flags = block[end + 2] ?? 0;
@@ -136,12 +136,12 @@ function packetOf(block: Uint8Array): Uint8Array {
 
 interface Element {
   readonly id: number;
-  /** Null if unknown. */
+  /** Null if the size is unknown. */
   readonly size: number | null;
   readonly start: number;
 }
 
-/** Reads the head of an element; null while it is incomplete. */
+/** Reads the head of an element; null if it is still incomplete. */
 function elementAt(bytes: Uint8Array, at: number): Element | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -151,15 +151,15 @@ function elementAt(bytes: Uint8Array, at: number): Element | null {
   if (size === null) return null;
   const id = bytes.subarray(at, at + idBytes).reduce((number, byte) => number * 256 + byte, 0);
   const start = size.end;
-  // The track's number decides whether the rest of a block is read.
+  // The track's number decides whether the rest of the block is read.
   const isBlock = id === ID.block || id === ID.simpleBlock;
   const needed = isBlock ? Math.min(BLOCK_HEAD_BYTES, size.value ?? BLOCK_HEAD_BYTES) : 0;
   return bytes.length < start + needed ? null : { id, size: size.value, start };
 }
 
 /**
- * Reads a number of variable length, whose value is null if all of its bits are set.
- * @returns null while it is incomplete
+ * Reads a number of variable length. Its value is null if all of its bits are set.
+ * @returns null if the number is still incomplete
  */
 function variableAt(
   bytes: Uint8Array,

@@ -6,17 +6,17 @@ export interface OggPage {
   readonly serial: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** Its first packet started on the previous page. */
+  /** True if the page's first packet started on the previous page. */
   readonly isContinued: boolean;
-  /** Where its last packet ends, in the codec's units; null if none ends here. */
+  /** Position at the end of the page's last packet, in the codec's units; null if no packet ends here. */
   readonly granule: number | null;
-  /** In order; the last one continues on the next page if `isOpen`. */
+  /** Packets in order. If `isOpen`, the last one continues on the next page. */
   readonly packets: readonly Uint8Array[];
   readonly isOpen: boolean;
 }
 
 /**
- * Splits an Ogg file into its pages as the bytes arrive, and skips bytes between pages.
+ * Splits an Ogg file into its pages as the bytes arrive. Skips bytes between pages.
  *
  * @see RFC 3533
  */

@@ -2,11 +2,11 @@ import { OpusDecoder } from "opus-decoder";
 import { NoOpus } from "./demuxer.js";
 import type { OpusHead } from "./opus-stream.js";
 
-/** The unit of pre-skip, padding and durations, whatever the rate of the decoder. */
+/** Unit of pre-skip, padding and durations, whatever the decoder's rate. */
 const OPUS_RATE_HZ = 48_000;
-/** The longest packet that the decoder accepts, per channel: 120 ms of 256 kbit/s. */
+/** Longest packet that the decoder accepts, per channel: 120 ms at 256 kbit/s. */
 const PACKET_BYTES_PER_CHANNEL = 3_840;
-/** Microphones have one or two; more would only multiply the work. */
+/** Microphones have one or two channels; more would only multiply the work. */
 const MOST_CHANNELS = 8;
 
 /** Decodes Opus packets one by one to mono. */
@@ -25,12 +25,12 @@ export class OpusPackets {
     this.#toSkip = this.#scaled(head.preSkip);
   }
 
-  /** @throws {NoOpus} for more channels than microphones have */
+  /** Opens a decoder. @throws {NoOpus} if there are more channels than microphones have */
   static async open(head: OpusHead, rateHz: 16_000): Promise<OpusPackets> {
     const { layout } = head;
     if (head.channels > MOST_CHANNELS)
       throw new NoOpus(`live audio must have at most ${MOST_CHANNELS} channels, received ${head.channels}`);
-    // Without a mapping libopus itself mixes two channels to one, at half the cost.
+    // Without a mapping, libopus itself mixes two channels into one, at half the cost.
     const channels = layout === null ? 1 : head.channels;
     const decoder = new OpusDecoder({
       channels,
@@ -46,8 +46,8 @@ export class OpusPackets {
   }
 
   /**
-   * Returns the samples of a packet; none for a damaged one.
-   * @param dropped samples at its end that do not belong to the stream, at 48 kHz
+   * Returns the samples of a packet; none if it is damaged.
+   * @param dropped number of samples at its end that do not belong to the stream, at 48 kHz
    */
   decode(packet: Uint8Array, dropped = 0): Float32Array {
     if (packet.length > PACKET_BYTES_PER_CHANNEL * this.#channels) return new Float32Array(0);

@@ -2,9 +2,9 @@ import { OpusDecoder } from "opus-decoder";
 import { type OggPage, OggPages } from "./ogg-pages.js";
 
 const RATE_HZ = 48_000;
-/** The unit of the gain in a stream's head. */
+/** Unit of the gain in a stream's header. */
 const STEPS_PER_DECIBEL = 256;
-/** The longest packet that the decoder accepts, per channel: 120 ms of 256 kbit/s. */
+/** Longest packet that the decoder accepts, per channel: 120 ms at 256 kbit/s. */
 const PACKET_BYTES_PER_CHANNEL = 3_840;
 
 export interface OpusSamples {
@@ -13,7 +13,7 @@ export interface OpusSamples {
   readonly sampleRate: number;
 }
 
-/** Decodes Ogg Opus as its bytes arrive; a file may be a chain of streams. @see RFC 7845 */
+/** Decodes Ogg Opus as its bytes arrive. A file may be a chain of streams. @see RFC 7845 */
 export class OpusStream {
   readonly #pages = new OggPages();
   #link: Link | null = null;
@@ -24,7 +24,7 @@ export class OpusStream {
     return samples;
   }
 
-  /** Returns the samples held back in case the stream ended there. */
+  /** Returns the samples that were held back in case the stream ended there. */
   end(): OpusSamples[] {
     return this.#link?.rest() ?? [];
   }
@@ -48,13 +48,13 @@ export interface OpusHead {
   readonly layout: { readonly streams: number; readonly coupled: number; readonly mapping: number[] } | null;
 }
 
-/** Parses the identification header of an Opus stream, which WebM holds too; null if it is none. */
+/** Parses the identification header of an Opus stream, which WebM contains too; null if it is not one. */
 export function opusHead(packet: Uint8Array | undefined): OpusHead | null {
   if (packet === undefined || packet.length < 19 || !beginsWith(packet, "OpusHead")) return null;
   const view = new DataView(packet.buffer, packet.byteOffset);
   const channels = packet[9]!;
   const isPlain = packet[18] === 0;
-  // Without the channel mapping, the stream cannot be decoded.
+  // A stream without its channel mapping cannot be decoded.
   if (channels === 0 || (isPlain ? channels > 2 : packet.length < 21 + channels)) return null;
   return {
     channels,
@@ -70,13 +70,13 @@ class Link {
   readonly serial: number;
   readonly #head: OpusHead;
   readonly #decoder: OpusDecoder;
-  /** Samples of the last page: only the next one tells whether all of them belong to the stream. */
+  /** Samples of the last page. Only the next page shows whether all of them belong to the stream. */
   #kept: OpusSamples[] = [];
   readonly #packets = new PagePackets();
   #toSkip: number;
-  /** Decoded samples, including skipped ones. */
+  /** Number of decoded samples, including skipped ones. */
   #decoded = 0;
-  /** The granule at the start of the stream: above 0 if it was recorded from the middle. */
+  /** Granule at the start of the stream; above 0 if the recording starts in the middle of a broadcast. */
   #startGranule: number | null = null;
 
   private constructor(head: OpusHead, serial: number, decoder: OpusDecoder) {
@@ -104,7 +104,7 @@ class Link {
     return this.#decoded > 0;
   }
 
-  /** Returns the samples that certainly belong to the stream. */
+  /** Returns the samples that are certain to belong to the stream. */
   read(page: OggPage): OpusSamples[] {
     const before = this.#decoded;
     const fresh = this.#packets.of(page).flatMap((packet) => this.#decode(packet));
@@ -138,7 +138,7 @@ class Link {
     return [cut(amplified(channelData, this.#head.gain), skipped, samplesDecoded)];
   }
 
-  /** Removes the last `surplus` samples, the padding of the last packet. */
+  /** Removes the last `surplus` samples, which pad the last packet. */
   #trim(surplus: number): void {
     let left = surplus;
     while (left > 0) {
@@ -151,7 +151,7 @@ class Link {
   }
 }
 
-/** Joins the packets of one stream, which may span pages, and drops its headers. */
+/** Joins the packets of one stream, which may span several pages, and drops its headers. */
 export class PagePackets {
   #open: Uint8Array = new Uint8Array(0);
 

@@ -1,5 +1,5 @@
-// Entry of the process of `wasmDecoder`. Arguments: codec, source, target, seconds, `mix` or `split`. Any exception makes it
-// fail.
+// Entry of the decoder process of `wasmDecoder`. Its arguments are codec, source, target, seconds, and `mix`
+// or `split`. Any exception makes it fail.
 import { open } from "node:fs/promises";
 import { MPEGDecoder } from "mpg123-decoder";
 import { toInt16 } from "../../../core/domain/audio/pcm.js";
@@ -48,7 +48,7 @@ async function decodeFile(
     }
     const pcm = toInt16(channelCount === 1 ? mixedDown(decoded) : interleaved(decoded, channelCount));
     const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
-    // A full disk may accept only a part of a write.
+    // A full disk may accept only part of a write.
     for (let start = 0; start < bytes.length; ) {
       const at = WAV_HEADER_BYTES + 2 * channelCount * sampleCount + start;
       start += (await output.write(bytes, start, bytes.length - start, at)).bytesWritten;
@@ -86,7 +86,7 @@ function mixedDown({ channelData, samplesDecoded }: Decoded): Float32Array {
   return mono;
 }
 
-/** A frame with fewer channels than the first repeats its first one. */
+/** If a frame has fewer channels than the first frame, its first channel is repeated. */
 function interleaved({ channelData, samplesDecoded }: Decoded, channelCount: number): Float32Array {
   const samples = new Float32Array(samplesDecoded * channelCount);
   for (let channel = 0; channel < channelCount; channel++) {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * IPv4 networks that are not globally reachable, or have no hosts.
+ * IPv4 networks that are not globally reachable, or that contain no hosts.
  * @see IANA IPv4 Special-Purpose Address Registry
  */
 const SPECIAL_IPV4 = [
@@ -9,19 +9,19 @@ const SPECIAL_IPV4 = [
   ...["192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"],
   ...["198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
 ];
-/** The only part of IPv6 with global addresses. */
+/** The only part of IPv6 that contains global addresses. */
 const GLOBAL_IPV6 = ["2000::/3"];
 /**
- * Special networks inside it, including 6to4 and Teredo, which embed IPv4 addresses.
+ * Special networks within that part, including 6to4 and Teredo, which embed IPv4 addresses.
  * @see IANA IPv6 Special-Purpose Address Registry
  */
 const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"];
 
-/** Decides which addresses the service may connect to for a client. */
+/** Decides to which addresses the service may connect on behalf of a client. */
 export class AddressPolicy {
   readonly #allowed: BlockList;
 
-  /** @param allowed networks in CIDR notation that are allowed although they are not globally routable */
+  /** @param allowed networks in CIDR notation that are allowed although they are not public */
   constructor(allowed: readonly string[]) {
     this.#allowed = listOf(allowed);
   }
@@ -36,7 +36,7 @@ export class AddressPolicy {
   }
 }
 
-/** Created with the first address: most services never check one. */
+/** Created with the first address, because most services never check one. */
 let lists: { readonly special: BlockList; readonly global: BlockList } | null = null;
 
 function listOf(networks: readonly string[]): BlockList {

@@ -14,19 +14,19 @@ export interface ResolvedAddress {
 
 export interface UrlFetcherOptions {
   readonly policy: AddressPolicy;
-  /** Returns all addresses of a name; tests replace the system's resolver. */
+  /** Returns all addresses of a host name; tests replace the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
   readonly limits?: Partial<FetchLimits>;
 }
 
 export interface FetchLimits {
   readonly bytes: number;
-  /** From the start to the first bytes of the body, including redirects. */
+  /** Time from the start to the first bytes of the body, including redirects. */
   readonly answerMs: number;
-  /** Between two chunks of the body. */
+  /** Time between two chunks of the body. */
   readonly stallMs: number;
   readonly wholeMs: number;
-  /** From the start of a POST to the head of its response. */
+  /** Time from the start of a POST to the head of its response. */
   readonly postMs: number;
 }
 
@@ -47,14 +47,14 @@ interface Sent {
 const NOTHING: Sent = { method: "GET", headers: {}, body: undefined };
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** The same text for unknown names and private hosts, which must not reveal which hosts exist. */
-const NOT_PUBLIC = "its host must have public addresses, and no others";
+/** The same text for unknown names and private hosts, so that it does not reveal which hosts exist. */
+const NOT_PUBLIC = "its host must have only public addresses";
 
 /**
- * Fetches clients' URLs without reaching private addresses.
+ * Fetches clients' URLs, but never from private addresses.
  *
- * A name is resolved when the connection is opened, which uses the addresses that were checked, so a second
- * DNS answer cannot differ. Of a server's response, only the status appears in errors.
+ * A name is resolved when the connection is opened, and the connection uses the addresses that were checked,
+ * so a second DNS answer cannot differ. Errors contain only the status of a server's response.
  */
 export class UrlFetcher implements UrlSource, WebhookSender {
   readonly #policy: AddressPolicy;
@@ -82,7 +82,7 @@ export class UrlFetcher implements UrlSource, WebhookSender {
         bytes += (chunk as Buffer).length;
         if (bytes > this.#limits.bytes) throw tooLarge(this.#limits.bytes);
         yield chunk as Buffer;
-        // The reader's time does not count.
+        // Time that the reader takes does not count.
         timer = setTimeout(end, this.#limits.stallMs);
       }
     } catch (thrown) {
@@ -115,12 +115,12 @@ export class UrlFetcher implements UrlSource, WebhookSender {
   ): Promise<number> {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(this.#limits.postMs)]);
     const response = await this.#ask(parseAudioUrl(text), ending, { method: "POST", ...sent });
-    // Only the status counts: of the rest nothing is read.
+    // Only the status matters, so nothing else is read.
     response.destroy();
     return response.statusCode ?? 0;
   }
 
-  /** Follows redirects to a response with a usable body. */
+  /** Follows redirects up to a response with a usable body. */
   async #open(first: URL, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
     for (let redirects = 0; ; redirects++) {
@@ -137,7 +137,7 @@ export class UrlFetcher implements UrlSource, WebhookSender {
   }
 
   #ask(url: URL, signal: AbortSignal, sent: Sent = NOTHING): Promise<IncomingMessage> {
-    // An address in the URL is not looked up, so check it here.
+    // An IP address in the URL is never looked up, so check it here.
     const host = hostOf(url);
     if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(NOT_PUBLIC);
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -153,7 +153,7 @@ export class UrlFetcher implements UrlSource, WebhookSender {
       });
       outgoing.once("response", resolve);
       outgoing.once("error", reject);
-      // An upgrade that we never requested.
+      // The server upgrades although we never requested it.
       outgoing.once("upgrade", (_response, socket) => {
         socket.destroy();
         reject(refused("the server changed the protocol"));
@@ -162,7 +162,7 @@ export class UrlFetcher implements UrlSource, WebhookSender {
     });
   }
 
-  /** Called by the socket, which connects to the returned addresses. */
+  /** Called by the socket, which connects to the addresses that this returns. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
     this.#publicAddresses(host).then(
       (addresses) => {
@@ -183,9 +183,10 @@ export class UrlFetcher implements UrlSource, WebhookSender {
   }
 
   #check({ statusCode, headers }: IncomingMessage): void {
-    if (statusCode !== 200) throw refused(`the server must answer 200, received ${statusCode}`);
+    if (statusCode !== 200) throw refused(`the server must respond with 200, received ${statusCode}`);
     const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
-    if (encoding !== "identity" && encoding !== "") throw refused("the server must send it without encoding");
+    if (encoding !== "identity" && encoding !== "")
+      throw refused("the server must send it without Content-Encoding");
     if (Number(headers["content-length"] ?? 0) > this.#limits.bytes) throw tooLarge(this.#limits.bytes);
   }
 }
@@ -202,20 +203,19 @@ function failureOf(thrown: unknown, isCancelled: boolean, isEnded: boolean): Ser
 }
 
 function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError("BODY_TOO_LARGE", `the audio behind the url must be at most ${maxBytes} bytes`);
+  return new ServiceError("BODY_TOO_LARGE", `the audio at the URL must be at most ${maxBytes} bytes`);
 }
 
 const LONGEST_URL = 4_096;
-/** Ports below this belong to system services, of which only the web's are allowed. */
+/** Ports below this belong to system services. Of those, only the web's are allowed. */
 const FIRST_USER_PORT = 1_024;
 const WEB_PORTS = [80, 443];
 
 /**
- * Parses a client's URL and checks its text; its address is checked when the connection is opened. `URL`
- * normalizes octal, hexadecimal, short, percent-encoded and full-width hosts to the address that they stand
- * for.
+ * Parses a client's URL and checks its text. Its address is checked when the connection is opened. `URL`
+ * normalizes octal, hexadecimal, short, percent-encoded and full-width hosts to the address they stand for.
  *
- * @param base of a relative redirect
+ * @param base URL to which a redirect is relative
  * @throws {ServiceError} `URL_FETCH_FAILED`
  */
 function parseAudioUrl(text: string, base?: URL): URL {
@@ -224,7 +224,8 @@ function parseAudioUrl(text: string, base?: URL): URL {
   const url = new URL(text, base);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refused("its scheme must be http or https");
-  if (url.username !== "" || url.password !== "") throw refused("it must not hold user info");
+  if (url.username !== "" || url.password !== "")
+    throw refused("it must not contain a user name or password");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (port < FIRST_USER_PORT && !WEB_PORTS.includes(port)) {
     throw refused(`its port must be 80, 443 or at least ${FIRST_USER_PORT}, received ${port}`);
@@ -233,12 +234,12 @@ function parseAudioUrl(text: string, base?: URL): URL {
   return url;
 }
 
-/** Returns the host, without the brackets around an IPv6 address. */
+/** Returns the host without the brackets of an IPv6 address. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** @param why must not quote a server's response */
+/** @param why reason, which must not quote a server's response */
 function refused(why: string, cause?: unknown): ServiceError {
-  return new ServiceError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
+  return new ServiceError("URL_FETCH_FAILED", `cannot fetch the URL: ${why}`, { cause });
 }

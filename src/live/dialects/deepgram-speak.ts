@@ -10,7 +10,7 @@ import {
   type WireMessage,
 } from "./dialect.js";
 
-/** The longest text in a `Speak`, in UTF-16 units. */
+/** Longest text of a `Speak` message, in UTF-16 units. */
 const LONGEST_PIECE = 5_000;
 
 /**
@@ -55,7 +55,7 @@ class DeepgramSpeakTranslation implements SpeakTranslation {
   }
 
   toClient(message: SpeakMessageOut): readonly WireMessage[] {
-    // The samples held back belong to audio that the client has cleared.
+    // The resampler still holds samples of audio that the client has cleared.
     if (message.type === "cleared") this.#encoder = this.#newEncoder();
     // Deepgram's sockets close without a summary.
     return message.type === "done" ? [] : [JSON.stringify(toMessage(message, this.#requestId))];
@@ -63,7 +63,7 @@ class DeepgramSpeakTranslation implements SpeakTranslation {
 
   sound(pcm: Int16Array, isLast: boolean): readonly WireMessage[] {
     const bytes = this.#encoder.push(pcm);
-    // Sentences begin and end in silence, so none needs samples of the next one.
+    // Sentences start and end with silence, so none needs samples of the next one.
     return isLast ? [bytes, this.#encoder.flush()] : [bytes];
   }
 

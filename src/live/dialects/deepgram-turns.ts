@@ -93,7 +93,7 @@ class TurnsTranslation implements LiveTranslation {
       case "error":
         return [this.#message({ type: "Error", code: message.code, description: message.detail })];
       case "going_away":
-        // The close code tells why.
+        // The close code reports the reason.
         return [];
     }
   }
@@ -121,7 +121,7 @@ class TurnsTranslation implements LiveTranslation {
     return this.#events(this.#turns.heard(this.#heardSeconds));
   }
 
-  /** Replaces a final's words by the displayed ones, if the client requested them. */
+  /** Replaces a final's words with the displayed ones, if the client requested them. */
   #readable(message: Final): Final & { readonly mark?: string } {
     const { words = [], display_words, display_before = "" } = message;
     if (display_words === undefined) return message;
@@ -155,7 +155,7 @@ class TurnsTranslation implements LiveTranslation {
   #message(message: WithoutSequence<TurnsServerMessage>): WireMessage {
     const { type, ...rest } = message;
     const sequence_id = this.#sequence;
-    // An error before the first message may be one prepared for a flood, and never sent.
+    // An error with number 0 may be one prepared for a flood, and never sent.
     if (type !== "Error" || sequence_id > 0) this.#sequence++;
     return JSON.stringify({ type, sequence_id, ...rest });
   }

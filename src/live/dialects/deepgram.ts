@@ -34,7 +34,7 @@ import {
 } from "./dialect.js";
 
 /**
- * Deepgram's protocol for live transcription, so that its clients work with this service.
+ * Deepgram's protocol for live transcription, which lets Deepgram's clients work with this service.
  *
  * @see https://developers.deepgram.com/reference/speech-to-text/listen-streaming
  */
@@ -51,11 +51,11 @@ type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "fina
 type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 
 interface ChannelState {
-  /** The utterance of the last partial or final. */
+  /** Number of the utterance in the last partial or final. */
   utterance: number;
-  /** The client requested `Finalize` at this second; null if not. */
+  /** Second of audio at which the client requested `Finalize`; null if it did not. */
   finalizedSeconds: number | null;
-  /** The end of the last word if its silence may still cause an `UtteranceEnd`, else null. */
+  /** End of the last word, if the silence after it may still cause an `UtteranceEnd`; otherwise null. */
   lastWordEnd: number | null;
 }
 
@@ -70,12 +70,12 @@ class ListenTranslation implements LiveTranslation {
   readonly #channels: readonly ChannelState[];
   #pcm: StreamedChannels;
   readonly #digest = createHash("sha256");
-  /** Samples are hashed unless the client sent something else, which was hashed instead. */
+  /** True if the client sent compressed audio: its bytes are then hashed instead of the samples. */
   #isDecoded = false;
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
-  /** Whether the metadata, with the hash of all audio, was sent. */
+  /** Whether the metadata, which contains the hash of all audio, was sent. */
   #isDone = false;
 
   constructor(asked: ListenOptions, requestId: string) {
@@ -153,7 +153,7 @@ class ListenTranslation implements LiveTranslation {
   }
 
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
-    // In flight when the session ended.
+    // This message was in flight when the session ended.
     if (this.#isDone) return [];
     // The older form of `CloseStream`.
     if (bytes.length === 0) {
@@ -200,7 +200,7 @@ class ListenTranslation implements LiveTranslation {
       case "done":
         return [this.#metadata(message.audio_seconds)];
       case "going_away":
-        // Deepgram has no message for it; the close code reports it.
+        // Deepgram has no such message; the close code reports the reason.
         return [];
     }
   }
@@ -256,7 +256,9 @@ class ListenTranslation implements LiveTranslation {
     return words.length === 0 ? [] : listenWords(words, display_words ?? null, this.#asked.hasMarks);
   }
 
-  /** Deepgram's messages have no place for a mark that only the next final can supply. */
+  /**
+   * Returns the text. Deepgram's messages have no place for punctuation that only the next final can supply.
+   */
   #text({ text, display_text = text, display_words = [] }: Final): string {
     if (this.#asked.reading?.display !== true || this.#asked.hasMarks) return display_text;
     return displayLine(display_words.map(({ word }) => plainWord(word)));
@@ -288,12 +290,15 @@ class ListenTranslation implements LiveTranslation {
   }
 }
 
-/** `SpeechStarted` and the end of a counted pause need the first partial of an utterance. */
+/**
+ * Partials are also needed for `SpeechStarted` and `UtteranceEnd`, which start at an utterance's first
+ * partial.
+ */
 function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOptions): boolean {
   return interimResults || vadEvents || utteranceEndMs !== null;
 }
 
-/** 0 without words, as in partials. */
+/** Returns the mean confidence; 0 without words, as in partials. */
 function meanConfidence(words: readonly { readonly confidence: number }[]): number {
   return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
 }

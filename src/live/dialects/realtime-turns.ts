@@ -12,25 +12,25 @@ interface Turn {
   readonly texts: string[];
   readonly logprobs: RealtimeLogprob[];
   hasStarted: boolean;
-  /** Part of its text was sent as deltas. */
+  /** True once part of its text was sent as deltas. */
   hasDeltas: boolean;
-  /** The utterance of the last delta, and the text already sent. */
+  /** Utterance of the last delta, and the text that was already sent. */
   utterance: number;
   sent: string;
 }
 
-/** A commit or a clear that the session has not reached yet; earlier results belong to `turn`. */
+/** A commit or clear that the session has not reached yet; earlier results belong to `turn`. */
 interface Mark {
-  /** Null for a clear: its results are discarded. */
+  /** Null for a clear, whose results are discarded. */
   readonly turn: Turn | null;
   readonly seconds: number;
 }
 
 export interface TurnRules {
-  /** Whether the end of an utterance ends the turn. */
+  /** Whether an utterance's end also ends the turn. */
   readonly detectsTurns: boolean;
   readonly logprobs: boolean;
-  /** Events of the beta. */
+  /** Whether the client uses the beta's events. */
   readonly isBeta: boolean;
 }
 
@@ -38,7 +38,7 @@ const NO_EVENTS: readonly UnsentEvent[] = [];
 
 /**
  * Translates a session's partials and finals into turns. A turn ends with an utterance, or where the client
- * commits. Deltas are the stable text of partials, so they only append; the transcript is the text of the
+ * commits. Deltas are the stable text of partials, so they only append. The transcript is the text of the
  * finals.
  */
 export class RealtimeTurns {
@@ -50,13 +50,13 @@ export class RealtimeTurns {
   /** End of the last turn, in seconds of audio. */
   #endSeconds = 0;
 
-  /** @param prefix of the ids of items */
+  /** @param prefix prefix of item IDs */
   constructor(prefix: string) {
     this.#prefix = prefix;
     this.#turn = this.#newTurn();
   }
 
-  /** Seconds of audio that belong to no turn yet. @param heardSeconds all audio so far */
+  /** Seconds of audio that belong to no turn yet. @param heardSeconds duration of all audio so far */
   openSeconds(heardSeconds: number): number {
     return Math.max(0, heardSeconds - this.#endSeconds);
   }
@@ -82,27 +82,27 @@ export class RealtimeTurns {
     return [...started, ...ended, ...deltas, ...completed(turn, turnSeconds, rules)];
   }
 
-  /** The client ends the turn after `heardSeconds` of audio; `reached` follows. */
+  /** Called when the client ends the turn after `heardSeconds` of audio. `reached` follows. */
   commit(heardSeconds: number, rules: TurnRules): readonly UnsentEvent[] {
     this.#marks.push({ turn: this.#turn, seconds: this.openSeconds(heardSeconds) });
     return this.#end(heardSeconds, rules, heardSeconds);
   }
 
-  /** The client discards the turn; `reached` follows. */
+  /** Called when the client discards the turn. `reached` follows. */
   clear(heardSeconds: number): void {
     this.#marks.push({ turn: null, seconds: 0 });
     this.#turn = this.#newTurn();
     this.#endSeconds = heardSeconds;
   }
 
-  /** All results before the oldest commit or clear have arrived. */
+  /** Called when all results before the oldest commit or clear have arrived. */
   reached(rules: TurnRules): readonly UnsentEvent[] {
     const mark = this.#marks.shift();
     if (mark === undefined || mark.turn === null) return NO_EVENTS;
     return completed(mark.turn, mark.seconds, rules);
   }
 
-  /** Null if the results belong to cleared audio. */
+  /** Returns the turn of the results; null if they belong to cleared audio. */
   #turnOfResults(): Turn | null {
     const [mark] = this.#marks;
     return mark === undefined ? this.#turn : mark.turn;
@@ -120,7 +120,7 @@ export class RealtimeTurns {
     ];
   }
 
-  /** Ends the current turn, which becomes an item. */
+  /** Ends the current turn, which then becomes an item. */
   #end(heardSeconds: number, { isBeta }: TurnRules, stoppedSeconds: number): readonly UnsentEvent[] {
     const { id, hasStarted } = this.#turn;
     const previous_item_id = this.#previousId;
@@ -156,7 +156,7 @@ export class RealtimeTurns {
   }
 }
 
-/** Returns the unsent part of an utterance's text; none if the text contradicts what was sent. */
+/** Returns the unsent part of an utterance's text; none if the text contradicts what was already sent. */
 function deltaOf(turn: Turn, utterance: number, text: string): readonly UnsentEvent[] {
   if (turn.utterance !== utterance) {
     turn.utterance = utterance;
@@ -190,7 +190,7 @@ function completed(turn: Turn, turnSeconds: number, { logprobs }: TurnRules): re
   ];
 }
 
-/** Lower confidences count as this, so that logarithms are finite. */
+/** Lowest confidence used, so that logarithms are finite. */
 const LEAST_CONFIDENCE = 0.000_1;
 
 function logprobsOf({ words = [] }: Final): readonly RealtimeLogprob[] {

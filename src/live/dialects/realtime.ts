@@ -39,11 +39,11 @@ import { RealtimeTurns, type TurnRules } from "./realtime-turns.js";
 
 const TELEPHONE_HZ = 8_000;
 const ENCODINGS = { pcm16: "linear16", g711_ulaw: "mulaw", g711_alaw: "alaw" } as const;
-/** Minimum audio for a commit, as in OpenAI's service. */
+/** Least audio that a commit needs, as in OpenAI's service. */
 const LEAST_COMMIT_MS = 100;
 
 /**
- * OpenAI's protocol for live transcription, in its current form and the beta's.
+ * OpenAI's protocol for live transcription, in its current form and that of the beta.
  * @see https://platform.openai.com/docs/guides/realtime-transcription
  */
 export const REALTIME_DIALECT: LiveDialect = {
@@ -59,7 +59,7 @@ export const REALTIME_DIALECT: LiveDialect = {
   },
 };
 
-/** The beta's own names of events are used only if the client requests one. */
+/** The beta names some events differently. They are used only if the client requests the beta. */
 interface Beta {
   readonly isBeta: boolean;
   readonly isTranscription: boolean;
@@ -74,7 +74,7 @@ function betaOf(query: URLSearchParams, { request }: Handshake): Beta {
 
 class RealtimeTranslation implements LiveTranslation {
   readonly ignored: readonly string[] = [];
-  /** The client always specifies its format. */
+  /** False, because the client always specifies its format. */
   readonly mayBeFile = false;
   readonly startsLate = true;
   readonly #models: ModelList<HearingModel>;
@@ -85,15 +85,15 @@ class RealtimeTranslation implements LiveTranslation {
   #pcm: StreamedPcm;
   #eventCount = 0;
   /**
-   * Audio received from the client. The session has received a few milliseconds less, which the resampler
-   * holds back.
+   * Seconds of audio received from the client. The session has received a few milliseconds less, which the
+   * resampler holds back.
    */
   #heardSeconds = 0;
   /** Samples sent to the session since the last mark. */
   #unmarkedSamples = 0;
 
   constructor(config: RealtimeConfig, models: ModelList<HearingModel>, beta: Beta) {
-    // The model of a client secret may have been removed since.
+    // The model may have been removed since the client secret was issued.
     models.require(config.model, "INVALID_REQUEST");
     this.#config = config;
     this.#models = models;
@@ -107,7 +107,7 @@ class RealtimeTranslation implements LiveTranslation {
   }
 
   beginWav(header: WavHeader): void {
-    throw unfitWav(header, "no header here: send raw samples");
+    throw unfitWav(header, "no header here; send raw samples");
   }
 
   opened(): readonly WireMessage[] {
@@ -127,7 +127,7 @@ class RealtimeTranslation implements LiveTranslation {
       case "ready":
       case "going_away":
       case "done":
-        // OpenAI has no messages for these events; the close code reports the last two.
+        // OpenAI has no messages for these events. The close code reports the last two.
         return [];
     }
   }
@@ -177,7 +177,7 @@ class RealtimeTranslation implements LiveTranslation {
         throw invalid("audio must be base64", "audio");
       default:
         throw invalid(
-          `type must be one of ${REALTIME_CLIENT_TYPES.join(", ")}, received ${shown(event.type)}: ` +
+          `type must be one of ${REALTIME_CLIENT_TYPES.join(", ")}, received ${shown(event.type)}; ` +
             "sessions here only transcribe",
           "type",
         );
@@ -192,18 +192,18 @@ class RealtimeTranslation implements LiveTranslation {
     return { type, session: this.#session() } as UnsentEvent;
   }
 
-  /** The transcription session has started: its options cannot change. */
+  /** The transcription session has started, so its options cannot change any more. */
   #requireSameEngine(config: RealtimeConfig): void {
     const [now, wanted] = [this.options, wishesOf(config, this.#models)];
     if (JSON.stringify(now) === JSON.stringify(wanted)) return;
     throw invalid(
-      "transcription.model, its keywords and turn_detection cannot change after the first audio: open another socket",
+      "transcription.model, its keywords and turn_detection cannot change after the first audio; open another socket",
       "session",
     );
   }
 
   #commit(conversation: LiveConversation, { eventId }: ClientEvent): readonly UnsentEvent[] {
-    // Sums of seconds are not exact.
+    // Sums of seconds are not exact, so round.
     const openMs = Math.round(this.#turns.openSeconds(this.#heardSeconds) * 1_000_000) / 1_000;
     if (openMs < LEAST_COMMIT_MS) {
       const message =
@@ -217,7 +217,7 @@ class RealtimeTranslation implements LiveTranslation {
   }
 
   #clear(conversation: LiveConversation): readonly UnsentEvent[] {
-    // Without audio since the last mark the buffer is empty, and the session would not confirm another mark.
+    // Without audio since the last mark, the buffer is empty and the session would not confirm another mark.
     if (this.#unmarkedSamples > 0) {
       this.#mark(conversation);
       this.#turns.clear(this.#heardSeconds);
@@ -266,7 +266,7 @@ function bytesPerSecond({ format }: RealtimeConfig): number {
   return format === "pcm16" ? 2 * REALTIME_PCM_HZ : TELEPHONE_HZ;
 }
 
-/** Ids of one session's events and items share a prefix that no other session uses. */
+/** IDs of a session's events and items share a prefix that no other session uses. */
 function randomId(): string {
   return randomBytes(8).toString("hex");
 }
@@ -287,7 +287,7 @@ function invalid(message: string, param: string): ServiceError {
   return new ServiceError("INVALID_REQUEST", message, { param });
 }
 
-/** An error of the session, by its name. */
+/** Converts an error of the session, by its name. */
 function toError({ code, detail, retryable }: Extract<StreamServerMessage, { readonly type: "error" }>) {
   const error = { ...openAiLiveError({ code, retryable }), message: detail, param: null, event_id: null };
   return { type: "error", error } as const;

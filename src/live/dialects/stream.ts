@@ -11,7 +11,7 @@ import { channelsText, type LiveDialect, streamCredential, unfitWav, type WireMe
 
 const NO_MESSAGES: readonly WireMessage[] = [];
 
-/** Our own protocol. */
+/** Our own protocol for live transcription. */
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
   work: "live",
@@ -43,7 +43,7 @@ export const STREAM_DIALECT: LiveDialect = {
   },
 };
 
-/** This dialect does not resample. */
+/** Checks the format of a WAV, because this dialect does not resample. */
 function beginWav(header: WavHeader, channelCount: number): void {
   const { format, channels, bitsPerSample, sampleRateHz } = header;
   if (format === "pcm" && channels === channelCount && bitsPerSample === 16 && sampleRateHz === LIVE_RATE_HZ)

@@ -17,7 +17,7 @@ import { parseTtsLiveQuery, type TtsLiveOptions } from "../../../core/protocol/t
 import { type SpeakDialect, type SpeakTranslation, streamCredential, type WireMessage } from "./dialect.js";
 import { HeardText, type Played } from "./heard-text.js";
 
-/** The longest text in one message, in UTF-16 units. */
+/** Longest text of one message, in UTF-16 units. */
 const LONGEST_PIECE = 5_000;
 
 /** Our own protocol for speaking text that arrives in pieces. */
@@ -38,17 +38,17 @@ class TtsLiveTranslation implements SpeakTranslation {
   readonly #bytesPerSecond: number;
   readonly #heard = new HeardText();
   #encoder: EncodedPcm;
-  /** Bytes sent of the sentence, and of its turn before the sentence. */
+  /** Bytes sent of the current sentence, and bytes of its turn before it. */
   #sentenceBytes = 0;
   #turnBytes = 0;
   #turn = 0;
-  /** Written words of the sentence; null between two sentences. */
+  /** Written words of the current sentence; null between two sentences. */
   #written: WrittenWords | null = null;
-  /** Words whose samples the resampler holds back. */
+  /** Words whose samples the resampler still holds back. */
   #words: WordTime[] = [];
-  /** Whether the sentence's text was sent. */
+  /** Whether the text of the sentence was already sent. */
   #hasText = false;
-  /** Of the `cancel` whose answer is next. */
+  /** Playback position from the `cancel` that is answered next. */
   #played: Played | null = null;
 
   constructor(options: TtsLiveOptions, requestId: string) {
@@ -91,7 +91,7 @@ class TtsLiveTranslation implements SpeakTranslation {
     if (turn !== this.#turn) this.#turnBytes = 0;
     this.#turn = turn;
     const made = this.#encoder.push(pcm);
-    // Sentences begin and end in silence, so none needs samples of the next one.
+    // Sentences start and end with silence, so none needs samples of the next one.
     const bytes = isLast ? Buffer.concat([made, this.#encoder.flush()]) : made;
     const before = this.#sentenceBytes / this.#bytesPerSecond;
     const start = (this.#turnBytes + this.#sentenceBytes) / this.#bytesPerSecond;
@@ -147,7 +147,7 @@ class TtsLiveTranslation implements SpeakTranslation {
     conversation.badMessage(`${rule}, received ${text.length}`);
   }
 
-  /** Drops the samples held back, which belong to cancelled audio. */
+  /** Drops the samples held back, because they belong to cancelled audio. */
   #endOfAudio() {
     this.#encoder = this.#newEncoder();
     this.#endSentence();

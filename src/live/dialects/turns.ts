@@ -6,15 +6,15 @@ import type { TurnInfo } from "../../../core/protocol/turns-messages.js";
 type Partial = Extract<StreamServerMessage, { readonly type: "partial" }>;
 type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 type Word = TurnInfo["words"][number];
-/** A turn event without the members common to all messages. */
+/** A turn event without the members that all messages have. */
 export type TurnEvent = Omit<TurnInfo, "type" | "request_id" | "sequence_id">;
 
 export interface TurnRules {
   /** Silence that ends a turn. */
   readonly turnMs: number;
-  /** Whether the end of an utterance is reported before that of its turn. */
+  /** Whether the end of an utterance is reported before the end of its turn. */
   readonly isEager: boolean;
-  /** Silence at which the confidence is 1. */
+  /** Silence at which the confidence reaches 1. */
   readonly sureMs: number;
   /** Silence after which the session ends an utterance. */
   readonly utteranceMs: number;
@@ -23,8 +23,8 @@ export interface TurnRules {
 const LANGUAGES = { kazakh: "kk", russian: "ru" } as const;
 
 /**
- * Joins the utterances of a live session into turns. `idle`: no speech yet; `ongoing`: in an utterance;
- * `awaiting`: after its final, until more speech or enough silence.
+ * Joins the utterances of a live session into turns. `idle`: no speech yet. `ongoing`: during an utterance.
+ * `awaiting`: after its final, until there is more speech or enough silence.
  */
 export class Turns {
   readonly #rules: TurnRules;
@@ -35,9 +35,9 @@ export class Turns {
   #endSeconds = 0;
   /** Words of finished utterances. */
   #words: readonly Word[] = [];
-  /** Text of the open utterance. */
+  /** Text of the utterance in progress. */
   #partial = "";
-  /** The client has ended the turn: the next final completes it. */
+  /** True if the client has ended the turn; the next final then completes it. */
   #isForced = false;
 
   constructor(rules: TurnRules) {
@@ -52,12 +52,12 @@ export class Turns {
     this.#partial = text;
     this.#phase = "ongoing";
     if (before === "idle") return [this.#event("StartOfTurn", heardSeconds)];
-    // Without eager ends, clients do not know that the speaker paused.
+    // Without eager ends, clients do not know that the speaker had paused.
     const isResumed = before === "awaiting" && this.#rules.isEager;
     return [this.#event(isResumed ? "TurnResumed" : "Update", heardSeconds)];
   }
 
-  /** @param final its `mark` ends the words of the final before it in the same turn */
+  /** @param final its `mark` completes the words of the previous final in the same turn */
   final(
     { text, start, end, words = [], mark = "" }: Final & { readonly mark?: string },
     heardSeconds: number,
@@ -75,7 +75,7 @@ export class Turns {
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
     if (wasForced) return [...events, this.#end("manual", heardSeconds)];
     const { isEager, turnMs, utteranceMs } = this.#rules;
-    // The session's endpointer, which may wait longer in the middle of a sentence, decides alone.
+    // Here the session's endpointer alone decides; it may wait longer in the middle of a sentence.
     if (!isEager && utteranceMs >= turnMs) return [...events, this.#end("model", heardSeconds)];
     if (this.#words.length > 0) events.push(this.#event(isEager ? "EagerEndOfTurn" : "Update", heardSeconds));
     return [...events, ...this.heard(heardSeconds)];
@@ -88,14 +88,16 @@ export class Turns {
     return [this.#end(this.#rules.turnMs > this.#rules.sureMs ? "timeout" : "model", heardSeconds)];
   }
 
-  /** @returns the end of a turn whose speech is final; an open utterance ends with its final */
+  /**
+   * @returns the end of a turn whose speech is final; an utterance in progress ends the turn with its final
+   */
   force(heardSeconds: number): readonly TurnEvent[] {
     if (this.#phase === "awaiting") return [this.#end("manual", heardSeconds)];
     this.#isForced = this.#phase === "ongoing";
     return [];
   }
 
-  /** Ends the turn at the end of the session. */
+  /** Ends the turn because the session ends. */
   finish(heardSeconds: number): readonly TurnEvent[] {
     return this.#phase === "idle" ? [] : [this.#end("model", heardSeconds)];
   }
@@ -132,7 +134,7 @@ export class Turns {
   }
 }
 
-/** Writes a mark after the last word. */
+/** Adds punctuation to the last word. */
 function withMark(words: readonly Word[], mark: string): readonly Word[] {
   const last = words.at(-1);
   return last === undefined ? words : [...words.slice(0, -1), { ...last, word: last.word + mark }];

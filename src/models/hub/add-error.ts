@@ -1,12 +1,12 @@
-/** A package cannot be added; the message is for the operator. */
+/** Thrown if a package cannot be added. The message is meant for the operator. */
 export class AddError extends Error {
   override readonly name = "AddError";
 }
 
-/** A failure worth a retry. */
+/** A failure that may not recur if the request is repeated. */
 export class TransientError extends Error {
   override readonly name = "TransientError";
-  /** The pause that the server requests, or null. */
+  /** The pause that the server requests; null without one. */
   readonly afterMs: number | null;
 
   constructor(

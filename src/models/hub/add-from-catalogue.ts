@@ -18,7 +18,7 @@ export interface AddProgress {
   /** Path of the current file. */
   readonly file: string;
   readonly bytes: number;
-  /** Null while unknown. */
+  /** Null if unknown. */
   readonly total: number | null;
 }
 
@@ -28,7 +28,7 @@ interface AddObserver {
   note(message: string): void;
 }
 
-/** Options of every addition. */
+/** Options that every addition has. */
 export interface Addition {
   readonly catalogue: readonly CatalogueEntry[];
   readonly folders: ModelFolders;
@@ -42,17 +42,17 @@ export interface Addition {
 export interface AddJob extends Addition {
   readonly entry: CatalogueEntry;
   readonly variant: string;
-  /** One of `vadsOf`. */
+  /** A detector from `vadsOf`. */
   readonly vad: string;
-  /** A folder with manually downloaded files; null downloads them. */
+  /** A folder with manually downloaded files; null to download them. */
   readonly from: string | null;
 }
 
 export const USUAL_RETRY: RetryRule = { tries: 6, firstPauseMs: 1_000 };
 
 /**
- * Adds a model of the catalogue. Waits for other commands on the same folder.
- * @throws {AddError} and what `installPackage` throws
+ * Adds a model from the catalogue. Waits for other commands that use the same folder.
+ * @throws {AddError} and whatever `installPackage` throws
  */
 export async function addFromCatalogue(job: AddJob): Promise<Installed> {
   const { folders, signal, observer, isTrusted } = job;
@@ -76,11 +76,11 @@ export async function addFromCatalogue(job: AddJob): Promise<Installed> {
   }
 }
 
-/** Fetches the files of one addition. */
+/** Fetches the files for one addition. */
 class Origin {
   readonly #job: AddJob;
   readonly #client: HubClient;
-  /** The commit that the hub has reported; all files of a package are from one. */
+  /** The commit that the hub has reported. All files of a package come from the same commit. */
   #commit: string | null = null;
 
   constructor(job: AddJob, client: HubClient) {
@@ -88,7 +88,7 @@ class Origin {
     this.#client = client;
   }
 
-  /** The pinned commit of the entry's repository, else the downloaded one. */
+  /** The pinned commit of the entry's repository, otherwise the downloaded one. */
   get revision(): string | null {
     const { source } = this.#job.entry;
     return "repository" in source ? (source.revision ?? this.#commit) : null;
@@ -131,7 +131,7 @@ class Origin {
   }
 }
 
-/** Copies a file from a folder, by its path in the repository or its name. */
+/** Copies a file from a folder, where it has its path in the repository or just its name. */
 async function takeFrom(folder: string, file: WantedFile, path: string) {
   for (const name of new Set([file.from, basename(file.from)])) {
     const place = join(folder, name);

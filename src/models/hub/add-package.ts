@@ -15,11 +15,11 @@ import { type Installed, installPackage, type PackageFile, takeFile } from "./in
 import { UNPACKED, withInstallLock } from "./install-lock.js";
 
 export interface PackageJob extends Addition {
-  /** A folder with a manifest, a bundle, or a bundle's URL. */
+  /** A folder with a manifest, a bundle, or the URL of a bundle. */
   readonly from: string;
-  /** Hash of a bundle at a URL. */
+  /** Expected hash of a bundle from a URL. */
   readonly sha256: string | null;
-  /** Receives the licence before anything is installed. @throws when it is not accepted */
+  /** Receives the licence before anything is installed. @throws if it is not accepted */
   readonly onLicence: (id: string, licence: Licence) => void;
 }
 
@@ -34,12 +34,12 @@ const MANIFEST = z.looseObject({
     .object({ name: z.string(), url: z.string(), isRestricted: z.boolean() })
     .optional()
     .catch(undefined),
-  files: z.record(z.string(), FILE.extend({ gpu: FILE.optional() }), { error: "must name files" }),
+  files: z.record(z.string(), FILE.extend({ gpu: FILE.optional() }), { error: "must list files" }),
 });
 
 /**
- * Adds a complete package: the user's own weights, or one that another machine has downloaded.
- * @throws {AddError} and what `installPackage` throws
+ * Adds a complete package: the user's own weights, or a package downloaded on another machine.
+ * @throws {AddError} and whatever `installPackage` throws
  */
 export async function addPackage(job: PackageJob): Promise<Installed> {
   const { folders, signal, observer, from } = job;
@@ -71,7 +71,7 @@ export function isAddress(place: string): boolean {
 function requireHash({ from, sha256, isTrusted }: PackageJob): void {
   if (sha256 !== null || isTrusted) return;
   throw new AddError(
-    `${from}: its hash is not known. Pass it with --sha256, or use --trust, which accepts the file and prints its hash`,
+    `the hash of ${from} is unknown; specify it with --sha256, or use --trust, which accepts the file and prints its hash`,
   );
 }
 
@@ -98,7 +98,7 @@ async function fetchBundle({
   }
 }
 
-/** @param isMoved whether its files may be moved, in a folder that no one else reads */
+/** @param isMoved whether the files may be moved, because nobody else reads the folder */
 async function installFolder(source: string, isMoved: boolean, job: PackageJob): Promise<Installed> {
   const { folders, isTrusted, catalogue, onLicence } = job;
   const { id, licence, files, ...fields } = await readPlan(source);
@@ -108,7 +108,7 @@ async function installFolder(source: string, isMoved: boolean, job: PackageJob):
   );
   const wanted = await Promise.all(
     packageFiles(files).map(async ({ sha256, ...file }): Promise<PackageFile> => {
-      // Moved files take no space.
+      // Moved files take no additional space.
       const bytes = isMoved ? null : ((await stat(join(source, file.path)).catch(() => null))?.size ?? null);
       const isSealed = sha256 !== undefined && !UNSEALED.test(sha256);
       return { ...file, bytes, sha256: isSealed ? sha256 : null };
@@ -134,7 +134,7 @@ async function readPlan(source: string) {
   });
 }
 
-/** Finds a package's licence in the catalogue, which overrides the package's own. */
+/** Finds a package's licence in the catalogue, which overrides the one in the package. */
 function knownLicence(catalogue: readonly CatalogueEntry[], id: string): Licence | null {
   const hasId = (entry: CatalogueEntry) =>
     variantsOf(entry).some((variant) => packageIdOf(entry, variant) === id);

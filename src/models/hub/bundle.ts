@@ -10,17 +10,17 @@ import { isInnerPath } from "../catalogue.js";
 import { syncPath } from "../durable.js";
 import { AddError } from "./add-error.js";
 
-/** Files that are part of a package but not listed in its manifest. */
+/** Files that belong to a package but are not listed in its manifest. */
 const UNLISTED = ["manifest.json", "CARD.md"];
-/** More than any package has; bounds what a malicious bundle creates on the disk. */
+/** More files than any package has; limits what a malicious bundle creates on disk. */
 const MOST_FILES = 1_000;
 
 /**
- * Writes a package into a tar, as one folder named after its id, and checks hashes.
+ * Writes a package into a tar file, as one folder named after its ID, and checks hashes.
  *
- * @param path of the tar, written atomically
- * @param onBytes receives the bytes written so far
- * @throws {AddError} when a file does not match the manifest
+ * @param path path of the tar file, which is written atomically
+ * @param onBytes receives the number of bytes written so far
+ * @throws {AddError} if a file does not match the manifest
  */
 export async function bundlePackage(
   { folder, manifest }: PackageFolder,
@@ -73,9 +73,9 @@ export async function bundlePackage(
 /**
  * Unpacks a bundle.
  *
- * @param path of a tar with one folder, with a manifest
- * @param folder an empty one, for the content of that folder
- * @throws {AddError} for entries that no bundle has: links, devices, paths outside of it
+ * @param path path of a tar file that contains one folder with a manifest
+ * @param folder an empty folder for the content
+ * @throws {AddError} for entries that no bundle has: links, devices, or paths outside its folder
  */
 export async function unpackBundle(path: string, folder: string, signal: AbortSignal): Promise<void> {
   const { size } = await stat(path);
@@ -96,13 +96,15 @@ export async function unpackBundle(path: string, folder: string, signal: AbortSi
       }
       const [first = "", ...rest] = inner.split("/");
       if (type !== "file" || !isInnerPath(inner) || rest.length === 0)
-        throw new AddError(`${path} is no bundle: it holds ${name} (${type ?? "nothing"})`);
+        throw new AddError(`${path} is not a bundle: it contains ${name} (${type ?? "nothing"})`);
       root ??= first;
       files++;
       bytes += entryBytes;
-      // A malicious header may claim more bytes than the tar has, to fill the disk.
+      // A malicious header may claim more bytes than the tar file has, to fill the disk.
       if (first !== root || files > MOST_FILES || bytes > size)
-        throw new AddError(`${path} is no bundle: it holds more than one package, or more than its size`);
+        throw new AddError(
+          `${path} is not a bundle: it contains more than one package, or claims more bytes than it has`,
+        );
       const place = join(folder, ...rest);
       await mkdir(dirname(place), { recursive: true });
       const target = createWriteStream(place, { flags: "wx" });
@@ -118,5 +120,5 @@ export async function unpackBundle(path: string, folder: string, signal: AbortSi
     if (error instanceof AddError) throw error;
     throw new AddError(`${path} cannot be read as a tar: ${(error as Error).message}`, { cause: error });
   }
-  if (root === null) throw new AddError(`${path} is no bundle: it holds no files`);
+  if (root === null) throw new AddError(`${path} is not a bundle: it contains no files`);
 }

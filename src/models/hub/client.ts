@@ -4,21 +4,21 @@ import { AddError, TransientError } from "./add-error.js";
 
 const DEFAULT_ENDPOINT = "https://huggingface.co";
 const CONNECT_MS = 20_000;
-/** Without a byte for this long the request fails. */
+/** A request that receives no byte for this long fails. */
 const STALL_MS = 30_000;
 const MOST_REDIRECTS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Certificate errors, which a retry does not fix. */
+/** Certificate errors, which a retry cannot fix. */
 const UNTRUSTED = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_)/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 export type Headers = Readonly<Record<string, string>>;
 
-/** The hub, and how to reach it. */
+/** How to reach the hub. */
 export interface HubOptions {
-  /** URL of the hub or a mirror, without a trailing slash. */
+  /** URL of the hub or of a mirror, without a trailing slash. */
   readonly endpoint: string;
-  /** Access token, for weights that require accepting terms. */
+  /** Access token, needed for weights whose terms must be accepted. */
   readonly token: string | null;
   readonly httpProxy: string | null;
   readonly httpsProxy: string | null;
@@ -30,7 +30,7 @@ export interface HubOptions {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Headers of the first response, the hub's own if it redirects to another server. */
+  /** Headers of the first response; if the hub redirects to another server, these are the hub's own. */
   readonly firstHeaders: Headers;
   readonly isFromHub: boolean;
   readonly body: AsyncIterable<Uint8Array>;
@@ -39,14 +39,14 @@ export interface Answer {
 }
 
 /**
- * Reads `HF_ENDPOINT`, `HF_TOKEN`, and the usual proxy variables, lower case first.
- * @throws {ConfigError} naming the variable, and only the length of a token
+ * Reads `HF_ENDPOINT`, `HF_TOKEN`, and the usual proxy variables, in lower case first.
+ * @throws {ConfigError} with the name of the variable, but only the length of a token
  */
 export function readHubOptions(environment: Environment): HubOptions {
   let endpoint = environment["HF_ENDPOINT"]?.trim() || DEFAULT_ENDPOINT;
   while (endpoint.endsWith("/")) endpoint = endpoint.slice(0, -1);
   if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
-    throw new ConfigError(`HF_ENDPOINT must be an http address, received "${endpoint}"`);
+    throw new ConfigError(`HF_ENDPOINT must be an HTTP URL, received "${endpoint}"`);
   const token = environment["HF_TOKEN"]?.trim() || null;
   if (token !== null && !/^[!-~]+$/.test(token))
     throw new ConfigError(
@@ -63,7 +63,7 @@ export function readHubOptions(environment: Environment): HubOptions {
   };
 }
 
-/** Sends requests to the hub and the servers that it redirects to. Only the hub gets the token. */
+/** Sends requests to the hub and to servers that it redirects to. Only the hub gets the token. */
 export class HubClient {
   readonly options: HubOptions;
   readonly #dispatcher: Dispatcher;
@@ -76,8 +76,8 @@ export class HubClient {
   }
 
   /**
-   * @throws {TransientError} when the server cannot be reached now
-   * @throws {AddError} when a retry would not help
+   * @throws {TransientError} if the server cannot be reached at present
+   * @throws {AddError} if a retry would not help
    */
   async open(address: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
     let url = new URL(address);
@@ -113,7 +113,7 @@ export class HubClient {
     const isForHub = token !== null && url.origin === this.#hubOrigin;
     try {
       return await request(url, {
-        // Compressed bodies could neither be counted nor resumed.
+        // Compressed bodies could be neither counted nor resumed.
         headers: {
           "user-agent": "dauys",
           "accept-encoding": "identity",
@@ -133,7 +133,7 @@ export class HubClient {
     const chunks = body[Symbol.asyncIterator]();
     try {
       for (;;) {
-        // Only network errors are translated, not what the reader throws.
+        // Translate only network errors, not exceptions of the reader.
         const next = await chunks.next().catch((error: unknown) => {
           throw translated(error, url);
         });
@@ -157,12 +157,12 @@ function dispatcherFor({ httpProxy, httpsProxy, noProxy, stallMs }: HubOptions):
   });
 }
 
-/** @throws {AddError} for another protocol than HTTP, or a redirect from https to http */
+/** @throws {AddError} if the protocol is not HTTP, or if a redirect leads from https to http */
 function nextUrl(from: URL, location: string): URL {
   const next = URL.canParse(location, from.href) ? new URL(location, from.href) : null;
   const isOpen = next?.protocol === "http:" && from.protocol === "http:";
   if (next !== null && (next.protocol === "https:" || isOpen)) return next;
-  throw new AddError(`${from.origin} redirects to ${next?.origin ?? "no URL"}, which is not followed`);
+  throw new AddError(`${from.origin} redirects to ${next?.origin ?? "no URL"}, which is not allowed`);
 }
 
 function translated(error: unknown, url: URL): Error {
@@ -181,7 +181,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "refuses the connection",
   ECONNRESET: "the connection was cut",
   ENOTFOUND: "no such host",
-  EAI_AGAIN: "its name cannot be resolved now",
+  EAI_AGAIN: "its name cannot be resolved at present",
   ETIMEDOUT: "no answer",
   UND_ERR_SOCKET: "the connection was cut",
   UND_ERR_CONNECT_TIMEOUT: "no answer",
@@ -189,7 +189,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: "no more data",
 };
 
-/** Finds the system's error below those that wrap it. */
+/** Finds the system error inside the errors that wrap it. */
 function rootOf(error: unknown): { readonly code?: string; readonly message: string } {
   let found = error as { readonly code?: string; readonly message: string; readonly cause?: unknown };
   for (let depth = 0; depth < 8 && found?.cause instanceof Error; depth++)
@@ -197,7 +197,7 @@ function rootOf(error: unknown): { readonly code?: string; readonly message: str
   return found;
 }
 
-/** Takes the first of repeated headers. */
+/** Keeps only the first of repeated headers. */
 function flat(headers: Dispatcher.ResponseData["headers"]): Headers {
   const entries = Object.entries(headers).flatMap(([name, value]) => {
     const first = Array.isArray(value) ? value[0] : value;

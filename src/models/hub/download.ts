@@ -8,25 +8,25 @@ import { rejectionOf } from "./rejections.js";
 
 export interface DownloadJob {
   readonly url: string;
-  /** For messages. */
+  /** Name for messages. */
   readonly name: string;
-  /** Destination; until the file is verified, its bytes are in `path` with the suffix `.part`. */
+  /** Destination. Until the file is verified, its bytes are in `path` with the suffix `.part`. */
   readonly path: string;
   readonly bytes: number | null;
-  /** Null accepts any. */
+  /** Expected hash; null accepts any. */
   readonly sha256: string | null;
-  /** The page where users accept the terms, or null. */
+  /** Page on which users accept the terms, or null. */
   readonly termsUrl: string | null;
 }
 
 export interface Downloaded {
   readonly bytes: number;
   readonly sha256: string;
-  /** The repository's commit, as the hub reports it. */
+  /** Commit of the repository, as reported by the hub. */
   readonly commit: string | null;
 }
 
-/** Tries without progress before giving up, and the first pause, which doubles each time. */
+/** Number of attempts without progress before giving up, and the first pause, which doubles each time. */
 export interface RetryRule {
   readonly tries: number;
   readonly firstPauseMs: number;
@@ -36,7 +36,7 @@ export interface DownloadOptions {
   readonly client: HubClient;
   readonly signal: AbortSignal;
   readonly retry: RetryRule;
-  /** Receives the bytes so far and in total; null while unknown. */
+  /** Receives the number of bytes so far, and in total (null if unknown). */
   readonly onBytes: (bytes: number, total: number | null) => void;
   /** Receives the reason for a retry. */
   readonly onRetry: (message: string) => void;
@@ -48,9 +48,9 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 const HASH = /^"?([0-9a-f]{64})"?$/;
 
 /**
- * Downloads a file, hashing it on arrival. Resumes what an earlier run left.
+ * Downloads a file and hashes it as it arrives. Resumes an unfinished download.
  *
- * @throws {AddError} when the file is unavailable, or a wrong one, which is removed
+ * @throws {AddError} if the file is unavailable, or is the wrong one, which is then deleted
  */
 export async function download(job: DownloadJob, options: DownloadOptions): Promise<Downloaded> {
   const part = await PartFile.open(`${job.path}.part`);
@@ -58,8 +58,8 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
     options.onBytes(part.bytes, job.bytes);
     let { commit, sha256 } = await fetchAll(job, part, options);
     if (sha256 !== null && part.sha256 !== sha256 && part.isResumed) {
-      // The bytes come from an earlier run, and may have been damaged by a power failure.
-      options.onRetry(`${job.name}: what an earlier run left is damaged, starting over`);
+      // The bytes come from an earlier run, and a power failure may have damaged them.
+      options.onRetry(`${job.name}: the unfinished download is damaged, starting over`);
       await part.restart(null);
       ({ commit, sha256 } = await fetchAll(job, part, options));
     }
@@ -67,7 +67,7 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
     if (sha256 !== null && found !== sha256) {
       await part.remove();
       const what = `its sha256 must be ${sha256}, found ${found}`;
-      throw new AddError(`${job.name} is another file than it should be, and was removed: ${what}`);
+      throw new AddError(`${job.name} is the wrong file, and was deleted: ${what}`);
     }
     const { bytes } = part;
     await part.finish(job.path);
@@ -77,10 +77,10 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
   }
 }
 
-/** The server's report about a file. */
+/** What the server reports about a file. */
 interface FileFacts {
   readonly commit: string | null;
-  /** The job's value, or the server's. */
+  /** The job's hash, otherwise the server's. */
   readonly sha256: string | null;
 }
 
@@ -96,7 +96,8 @@ async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptio
       if (!(error instanceof TransientError)) throw error;
       failures = part.bytes > before ? 1 : failures + 1;
       if (failures >= retry.tries) {
-        const kept = part.bytes > 0 ? "; what has arrived is kept, and the same command resumes it" : "";
+        const kept =
+          part.bytes > 0 ? "; the downloaded part is kept, and the same command resumes the download" : "";
         throw new AddError(`Cannot download ${job.name}: ${error.message}${kept}`, { cause: error });
       }
       const pauseMs = error.afterMs ?? pauseBefore(failures, retry);
@@ -106,7 +107,7 @@ async function fetchAll(job: DownloadJob, part: PartFile, options: DownloadOptio
   }
 }
 
-/** Exponential backoff with jitter, so that many interrupted clients do not return together. */
+/** Exponential backoff with jitter, so that many interrupted clients do not return at the same time. */
 function pauseBefore(failures: number, { firstPauseMs }: RetryRule): number {
   const longest = Math.min(LONGEST_PAUSE_MS, firstPauseMs * 2 ** (failures - 1));
   return longest * (0.5 + Math.random() / 2);
@@ -138,8 +139,8 @@ async function fetchRest(job: DownloadJob, part: PartFile, options: DownloadOpti
 }
 
 /**
- * Checks the response's status and headers, and sets `part` to where the response starts.
- * @returns bytes of the whole file; null if unknown
+ * Checks the response's status and headers, and sets `part` to the position where the response starts.
+ * @returns size of the whole file in bytes; null if unknown
  */
 async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Promise<number | null> {
   const { status, headers } = answer;
@@ -156,7 +157,7 @@ async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Prom
     );
   }
   if (total !== null && job.bytes !== null && total !== job.bytes) throw tooLong(job, job.bytes, total);
-  // Only a strong ETag: files with the same weak one may differ in bytes.
+  // Use only a strong ETag: files with the same weak one may differ in their bytes.
   const version = /^"/.test(headers["etag"] ?? "") ? headers["etag"]! : null;
   if (status === 200) await part.restart(version);
   else if (part.bytes === 0 && version !== null) await part.setVersion(version);
@@ -164,7 +165,7 @@ async function startBody(job: DownloadJob, part: PartFile, answer: Answer): Prom
   return total;
 }
 
-/** Returns the total of a 206, which must continue where the received bytes end. */
+/** Returns the total size from a 206 response, which must continue where the received bytes end. */
 function rangeTotal(from: number, headers: Answer["headers"]): number | null | "another range" {
   const found = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers["content-range"] ?? "");
   if (found === null || Number(found[1]) !== from) return "another range";
@@ -177,21 +178,19 @@ function lengthOf(headers: Answer["headers"]): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** @throws {AddError} when the hub reports another hash than the catalogue */
+/** @throws {AddError} if the hub reports a different hash from the catalogue's */
 function factsOf(job: DownloadJob, { firstHeaders }: Answer): FileFacts {
   const commit = firstHeaders["x-repo-commit"] ?? null;
-  // The SHA-256 of a large file.
+  // For a large file, this is its SHA-256.
   const linked = HASH.exec(firstHeaders["x-linked-etag"] ?? "")?.[1] ?? null;
   if (job.sha256 !== null && linked !== null && linked !== job.sha256) {
     const what = `its sha256 must be ${job.sha256}, the server reports ${linked}`;
-    throw new AddError(`${job.name} is another file than it should be: ${what}`);
+    throw new AddError(`${job.name} is the wrong file: ${what}`);
   }
   return { commit, sha256: job.sha256 ?? linked };
 }
 
 function tooLong(job: DownloadJob, expected: number, found?: number): AddError {
   const has = found === undefined ? "sends more" : `has ${found}`;
-  return new AddError(
-    `${job.name} is another file than it should be: it must be ${expected} bytes long, the server ${has}`,
-  );
+  return new AddError(`${job.name} is the wrong file: it must be ${expected} bytes long, the server ${has}`);
 }

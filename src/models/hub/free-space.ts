@@ -1,12 +1,12 @@
 import { statfs } from "node:fs/promises";
 import { AddError } from "./add-error.js";
 
-/** Space left free, because nothing works on a full disk. */
+/** Space that stays free, because nothing works on a full disk. */
 const LEFT_BYTES = 16 << 20;
 
 /**
- * @param folder an existing one on the disk
- * @throws {AddError} when the disk has too little space for `bytes` more
+ * @param folder an existing folder on the disk
+ * @throws {AddError} if the disk has no room for `bytes` more
  */
 export async function requireFreeSpace(folder: string, bytes: number): Promise<void> {
   if (bytes <= 0) return;
@@ -14,7 +14,7 @@ export async function requireFreeSpace(folder: string, bytes: number): Promise<v
   const freeBytes = bavail * bsize;
   if (freeBytes >= bytes + LEFT_BYTES) return;
   throw new AddError(
-    `too little space on the disk of ${folder}: ${megabytes(bytes)} MB are needed, ${megabytes(freeBytes)} MB are free`,
+    `too little disk space for ${folder}: ${megabytes(bytes)} MB needed, ${megabytes(freeBytes)} MB free`,
   );
 }
 

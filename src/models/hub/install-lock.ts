@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FolderInUse, lockFolder } from "../../store/postgres/folder-lock.js";
 
-/** Names that readers of packages ignore, because they start with a dot. */
+/** Readers of packages ignore these names, because they start with a dot. */
 const LOCK_NAME = ".lock";
 export const PARTIAL = ".partial";
 export const REPLACED = ".replaced";
 export const REMOVED = ".removed";
-/** For unpacked bundles. */
+/** Prefix of folders with unpacked bundles. */
 export const UNPACKED = ".unpacked-";
 const POLL_MS = 300;
 
 /**
- * Runs `work` with the folder locked, and waits for another command on it.
+ * Runs `work` with the folder locked. Waits if another command has locked it.
  *
- * @param onWait receives, once, a message about that command
- * @throws the signal's reason when it aborts
+ * @param onWait receives one message about that command
+ * @throws the signal's reason if it is aborted
  */
 export async function withInstallLock<T>(
   folder: string,
@@ -40,14 +40,14 @@ async function waitForLock(folder: string, signal: AbortSignal, onWait: (message
       if (!(error instanceof FolderInUse)) throw error;
       const { pid, host } = error.holder;
       if (!isReported)
-        onWait(`another command is using ${folder} (process ${pid} on ${host}): waiting for it to end`);
+        onWait(`another command is using ${folder} (process ${pid} on ${host}), waiting for it to finish`);
       isReported = true;
       await sleep(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }
 
-/** Cleans up after a killed command, and restores a package whose replacement never arrived. */
+/** Cleans up after a killed command, and restores a package whose replacement was never completed. */
 async function tidy(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const isLeftOver = name.startsWith(UNPACKED) || (name.startsWith(".") && name.endsWith(REMOVED));

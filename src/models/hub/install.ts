@@ -18,7 +18,7 @@ export interface AddedFile {
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** Its hash was unknown, and accepted as found. */
+  /** True if no expected hash was known, so the file's own hash was accepted. */
   readonly isTrusted: boolean;
 }
 
@@ -27,20 +27,20 @@ interface PackageOutline {
   readonly files: readonly PackageFile[];
   /** Returns the manifest's fields except `id` and `files`; called when all files have arrived. */
   readonly fields: () => Readonly<Record<string, unknown>>;
-  /** Content of CARD.md. */
+  /** Content of CARD.md; null for none. */
   readonly card: string | null;
 }
 
 interface PackagePlan<F extends PackageFile> extends PackageOutline {
   readonly files: readonly F[];
-  /** Puts a file at `path`, and checks its hash if that is known. */
+  /** Puts a file at `path`, and checks its hash if known. */
   readonly fetch: (file: F, path: string) => Promise<{ readonly bytes: number; readonly sha256: string }>;
 }
 
 export interface InstallOptions {
-  /** Parent of the package's folder. */
+  /** Parent folder of the package. */
   readonly folder: string;
-  /** Accepts files of unknown hash. */
+  /** Whether to accept files without a known hash. */
   readonly isTrusted: boolean;
   /** Packages whose files can be reused. */
   readonly installed: readonly PackageFolder[];
@@ -49,17 +49,17 @@ export interface InstallOptions {
 export interface Installed {
   readonly folder: string;
   readonly files: readonly AddedFile[];
-  /** False when the same package was already installed. */
+  /** False if the same package was already installed. */
   readonly isNew: boolean;
 }
 
 /**
- * Assembles a package in a hidden folder, and renames it when it is complete, checked and synced to disk. An
- * interrupted installation leaves the hidden folder, which the next one resumes. The caller holds the
+ * Assembles a package in a hidden folder, and renames that when it is complete, checked and synced to disk.
+ * An interrupted installation leaves the hidden folder, and the next one resumes it. The caller holds the
  * folder's lock.
  *
- * @throws {AddError} when a file is unavailable, a wrong one, or of unknown hash and not trusted
- * @throws {ServiceError} `MODEL_BROKEN` when the manifest or a JSON file breaks a rule of its family
+ * @throws {AddError} if a file is unavailable, wrong, or of unknown hash and not trusted
+ * @throws {ServiceError} `MODEL_BROKEN` if the manifest or a JSON file breaks a rule of its family
  */
 export async function installPackage<F extends PackageFile>(
   plan: PackagePlan<F>,
@@ -86,7 +86,7 @@ export async function installPackage<F extends PackageFile>(
   return { folder: target, files, isNew: true };
 }
 
-/** Returns the files of an installed package that equals the plan; null if missing or damaged. */
+/** Returns the files of an installed package that equals the plan; null if it is missing or damaged. */
 async function sameInstalled(plan: PackageOutline, target: string): Promise<readonly AddedFile[] | null> {
   const manifest = await readManifest(target).catch(() => null);
   if (manifest === null || manifest.id !== plan.id) return null;
@@ -111,12 +111,12 @@ function requireKnownHashes(plan: PackageOutline, isTrusted: boolean): void {
   const unknown = plan.files.filter(({ sha256 }) => sha256 === null).map(({ path }) => path);
   if (unknown.length === 0 || isTrusted) return;
   throw new AddError(
-    `${plan.id}: the hash of ${unknown.join(", ")} is not known. With --trust the file is accepted, ` +
-      "and its hash printed and kept in the package",
+    `${plan.id}: the hash of ${unknown.join(", ")} is unknown; --trust accepts the file, ` +
+      "prints its hash and stores it in the package",
   );
 }
 
-/** Sums the known sizes of bytes that are not in the folder yet. */
+/** Sums the known sizes of files that are not in the folder yet. */
 async function missingBytes(files: readonly PackageFile[], partial: string): Promise<number> {
   let missing = 0;
   for (const { path, bytes, aboutBytes } of files) {
@@ -141,7 +141,7 @@ async function obtain<F extends PackageFile>(
   return { name, path, bytes, sha256: found, isTrusted: sha256 === null };
 }
 
-/** Reuses a file with this hash from an earlier try or another package, after checking it. */
+/** Reuses a file with this hash from an earlier attempt or another package, after checking it. */
 async function knownCopy(
   sha256: string,
   place: string,
@@ -156,7 +156,7 @@ async function knownCopy(
       const path = join(folder, file.path);
       const found = await hashFile(path).catch(() => null);
       if (found?.sha256 !== sha256) continue;
-      // A copy where the file system has no hard links.
+      // Copy the file if the file system has no hard links.
       await link(path, place).catch(async () => {
         await copyFile(path, place);
         await syncPath(place);
@@ -172,7 +172,7 @@ async function describe(plan: PackageOutline, partial: string, files: readonly A
   for (const [index, { name, path, sha256 }] of files.entries()) {
     const { external, isForGpu } = plan.files[index]!;
     const file = { path, sha256, ...(external === undefined ? {} : { external }) };
-    // A variant follows its graph.
+    // A GPU variant comes after its graph.
     named[name] = isForGpu ? { ...named[name], gpu: file } : file;
   }
   const manifest = { id: plan.id, ...plan.fields(), files: named };
@@ -180,7 +180,7 @@ async function describe(plan: PackageOutline, partial: string, files: readonly A
   if (plan.card !== null) await writeDurably(join(partial, "CARD.md"), plan.card);
 }
 
-/** Removes other files of an earlier try. */
+/** Deletes other files of an earlier attempt. */
 async function removeStrays(partial: string, plan: PackageOutline): Promise<void> {
   const kept = new Set(plan.files.map(({ path }) => join(partial, path)));
   for (const entry of await readdir(partial, { withFileTypes: true, recursive: true })) {
@@ -189,7 +189,7 @@ async function removeStrays(partial: string, plan: PackageOutline): Promise<void
   }
 }
 
-/** Reads the package as the service would. */
+/** Reads the package as the service would, to check it. */
 async function checkWhole(partial: string): Promise<void> {
   const { task } = JSON.parse(await readFile(join(partial, "manifest.json"), "utf8")) as {
     readonly task: unknown;
@@ -197,7 +197,7 @@ async function checkWhole(partial: string): Promise<void> {
   await readPackage(partial, TASKS.find((each) => each === task) ?? "transcription");
 }
 
-/** Renames the new package into place, and removes its predecessor. */
+/** Renames the new package into place, and deletes its predecessor. */
 async function replace(target: string, partial: string, replaced: string): Promise<void> {
   const isThere = (await stat(target).catch(() => null)) !== null;
   if (isThere) await rename(target, replaced);
@@ -205,7 +205,7 @@ async function replace(target: string, partial: string, replaced: string): Promi
   if (isThere) await rm(replaced, { recursive: true, force: true });
 }
 
-/** Copies or moves a local file to `path`. @throws {AddError} when its hash is not `sha256` */
+/** Copies or moves a local file to `path`. @throws {AddError} if its hash is not `sha256` */
 export async function takeFile(
   from: string,
   path: string,

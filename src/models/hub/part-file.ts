@@ -6,8 +6,8 @@ const READ_BYTES = 1 << 20;
 const FULL = ["ENOSPC", "EDQUOT"];
 
 /**
- * A partly downloaded file, hashed as it grows. It survives the process: opening it hashes the existing bytes
- * again.
+ * A partly downloaded file, which is hashed as it grows. It outlives the process; opening it hashes the
+ * existing bytes again.
  */
 export class PartFile {
   readonly #path: string;
@@ -41,12 +41,12 @@ export class PartFile {
     return this.#bytes;
   }
 
-  /** The server's `ETag` for the received bytes, or null. */
+  /** The server's `ETag` for the received bytes; null without one. */
   get version(): string | null {
     return this.#version;
   }
 
-  /** Whether some bytes are from an earlier run. */
+  /** True if some bytes come from an earlier run. */
   get isResumed(): boolean {
     return this.#isResumed;
   }
@@ -61,7 +61,7 @@ export class PartFile {
     this.#bytes += chunk.length;
   }
 
-  /** Drops everything; the next bytes are of `version`. */
+  /** Drops everything. The next bytes are of `version`. */
   async restart(version: string | null): Promise<void> {
     await this.#writing(async () => {
       await this.#file.truncate(0);
@@ -90,7 +90,7 @@ export class PartFile {
     await rm(`${this.#path}.version`, { force: true });
   }
 
-  /** Keeps the bytes for another try. */
+  /** Closes the file and keeps its bytes for another attempt. */
   async close(): Promise<void> {
     await this.#file.close().catch(() => {});
   }
@@ -107,7 +107,9 @@ export class PartFile {
     } catch (error) {
       const { code = "", message } = error as NodeJS.ErrnoException;
       const reason = FULL.includes(code) ? "no space left on the device" : message;
-      throw new AddError(`Cannot write ${this.#path}: ${reason}; what has arrived is kept`, { cause: error });
+      throw new AddError(`Cannot write ${this.#path}: ${reason}; the downloaded part is kept`, {
+        cause: error,
+      });
     }
   }
 }

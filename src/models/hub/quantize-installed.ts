@@ -9,20 +9,20 @@ import { UNPACKED } from "./install-lock.js";
 /**
  * Adds the int8 variant of an installed package. The caller holds the folder's lock.
  *
- * @param install where packages are added
- * @throws {AddError} when it exists
- * @throws {ServiceError} what `quantizePackage` throws
+ * @param install folder to which packages are added
+ * @throws {AddError} if the variant already exists
+ * @throws {ServiceError} whatever `quantizePackage` throws
  */
 export async function quantizeInstalled(
   { folder, manifest }: PackageFolder,
   install: string,
   { onProgress }: Required<Pick<QuantizeOptions, "onProgress">>,
 ): Promise<QuantizedPackage & { readonly folder: string }> {
-  // Not `-int8`, the name of the hub's int8 variant with other weights.
+  // Not `-int8`, which is the hub's int8 variant, with different weights.
   const id = `${manifest.id}-own-int8`;
   const target = join(install, id);
   if ((await stat(target).catch(() => null)) !== null)
-    throw new AddError(`${id} exists already; run \`dauys models remove ${id}\` first`);
+    throw new AddError(`${id} already exists; run \`dauys models remove ${id}\` first`);
   const aside = await mkdtemp(join(install, UNPACKED));
   try {
     const made = join(aside, id);

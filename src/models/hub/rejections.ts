@@ -1,7 +1,7 @@
 import { AddError, TransientError } from "./add-error.js";
 import type { Answer } from "./client.js";
 
-/** The requested file, for the message. */
+/** The requested file, for messages. */
 interface Requested {
   readonly url: string;
   readonly name: string;
@@ -11,8 +11,8 @@ interface Requested {
 const TOO_MANY = 429;
 
 /**
- * Turns a response that is neither 200 nor 206 into an error.
- * @see huggingface_hub, `utils/_http.py`: the hub gives the reason in `X-Error-Code`
+ * Converts a response that is neither 200 nor 206 into an error.
+ * @see huggingface_hub, `utils/_http.py`: the hub sends the reason in `X-Error-Code`
  */
 export function rejectionOf(
   { url, name, termsUrl }: Requested,
@@ -28,10 +28,10 @@ export function rejectionOf(
     if (afterMs === null || afterMs <= longestWaitMs) return new TransientError(message, { afterMs });
     return new AddError(`${message} and requests a pause of ${Math.round(afterMs / 60_000)} minutes`);
   }
-  // An expired signed URL of another server; the hub issues a new one.
+  // Another server's signed URL has expired; the hub issues a new one.
   if (!isFromHub && (status === 401 || status === 403))
-    return new TransientError(`its server answers ${shown}`);
-  // Without a token, the hub also returns 401 for a missing repository.
+    return new TransientError(`its server returned ${shown}`);
+  // Without a token, the hub returns 401 for a missing repository, too.
   if ((status === 401 || status === 403) && code !== "RepoNotFound") {
     const where = termsUrl === null ? "" : `, which has accepted the terms at ${termsUrl}`;
     return new AddError(
@@ -40,10 +40,10 @@ export function rejectionOf(
   }
   if (status === 404 || code === "RepoNotFound")
     return new AddError(`${host} has no ${name} (${shown}): ${url}`);
-  return new AddError(`${host} answers ${shown} for ${name}: ${url}`);
+  return new AddError(`${host} returned ${shown} for ${name}: ${url}`);
 }
 
-/** Parses seconds or a date, into milliseconds from now. */
+/** Parses seconds or a date into milliseconds from now. */
 function waitOf(retryAfter: string | undefined): number | null {
   if (retryAfter === undefined) return null;
   const seconds = Number(retryAfter);

@@ -28,26 +28,26 @@ export interface Node {
   readonly name: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Integers and floats by name. */
+  /** Numeric attributes by name. */
   readonly attributes: ReadonlyMap<string, number>;
-  /** Names that nested graphs read, including their own. */
+  /** Names that nested graphs read, including their own values. */
   readonly innerInputs: readonly string[];
 }
 
-/** A constant tensor; its values are in `field`, or in a side file. */
+/** A constant tensor. Its values are in `field`, or in a side file. */
 export interface Initializer {
   readonly name: string;
   readonly type: number;
   readonly dims: readonly number[];
   readonly field: Field;
-  /** Null when the bytes are in the graph. */
+  /** Null if the bytes are in the graph file. */
   readonly external: ExternalPlace | null;
 }
 
 export interface ExternalPlace {
   readonly location: string;
   readonly offset: number;
-  /** Null: up to the end of the file. */
+  /** Null for everything up to the end of the file. */
   readonly length: number | null;
 }
 
@@ -96,7 +96,7 @@ export function readInitializer(field: Field): Initializer {
 /** Returns the bytes of a tensor in the graph, little-endian. */
 export function contentOf({ field }: Initializer): Uint8Array {
   const fields = fieldsOf(field.bytes);
-  // A field of floats is little-endian and packed, like raw data.
+  // A field of floats is little-endian and packed, as raw data is.
   return (
     fields.find(({ number }) => number === TENSOR.raw || number === TENSOR.floats)?.bytes ?? new Uint8Array()
   );
@@ -107,7 +107,7 @@ export function valueName({ bytes }: Field): string {
   return textOf(fieldsOf(bytes), VALUE.name);
 }
 
-/** Reads an operator set's domain, "" for the standard one, and version. */
+/** Reads an operator set: its domain ("" for the standard one) and version. */
 export function readOpset({ bytes }: Field): readonly [domain: string, version: number] {
   const fields = fieldsOf(bytes);
   const domain = textOf(fields, OPSET.domain);

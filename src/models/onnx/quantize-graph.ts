@@ -17,9 +17,9 @@ import {
 import { type Matrix, quantizeColumns } from "./weights.js";
 import { delimited, type Field, fieldsOf } from "./wire.js";
 
-/** The first opset with DynamicQuantizeLinear. */
+/** The first opset that has DynamicQuantizeLinear. */
 const LOWEST_OPSET = 11;
-/** Smaller matrices save less than the extra nodes cost. */
+/** Smaller matrices save less than the additional nodes cost. */
 const SMALLEST_WEIGHTS = 256;
 
 export interface QuantizeGraphOptions {
@@ -31,13 +31,13 @@ export interface QuantizeGraphOptions {
 }
 
 export interface QuantizedGraph {
-  /** The file in parts, views of the bytes that were read where possible. */
+  /** The file in parts, which are views of the input where possible. */
   readonly chunks: readonly Uint8Array[];
-  /** Quantized products. */
+  /** Number of quantized products. */
   readonly products: number;
 }
 
-/** A matrix product with a constant right side. */
+/** A matrix product whose right side is constant. */
 interface Product {
   readonly node: Node;
   readonly weights: string;
@@ -47,11 +47,11 @@ interface Product {
 
 /**
  * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8. Everything
- * else, such as convolutions, stays as it is. Weights have one scale per column. The other side is quantized
- * at run time, to 8 bits with one scale for the tensor, so a result depends on the rest of its batch.
+ * else, such as convolutions, stays unchanged. Weights have one scale per column. The other side is quantized
+ * at run time to 8 bits, with one scale for the whole tensor, so a result depends on the rest of its batch.
  *
- * @param bytes an ONNX file, of operator set 11 or newer
- * @throws {ServiceError} `MODEL_BROKEN` when the file cannot be quantized
+ * @param bytes an ONNX file with operator set 11 or newer
+ * @throws {ServiceError} `MODEL_BROKEN` if the file cannot be quantized
  */
 export async function quantizeGraph(
   bytes: Uint8Array,
@@ -132,7 +132,7 @@ function productOf(
   const { alpha = 1, beta = 1, transA = 0, transB = 0 } = Object.fromEntries(node.attributes);
   if (alpha !== 1 || beta !== 1 || transA !== 0 || initializers.has(left)) return null;
   const initializer = initializers.get(weights);
-  // An initializer that is also an input may be overridden by a request.
+  // A request may override an initializer that is also an input.
   if (initializer === undefined || inputs.has(weights)) return null;
   const { type, dims } = initializer;
   const [first = 0, second = 0] = dims;
@@ -140,7 +140,7 @@ function productOf(
   return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias };
 }
 
-/** Names that are also read by nodes other than the products. */
+/** Names that nodes other than the products also read. */
 function readElsewhere(
   nodes: readonly Node[],
   products: readonly (Product | null)[],
@@ -166,7 +166,7 @@ async function quantizeWeights(
     throw broken(`${name} must have ${4 * first * second} bytes, found ${content.length}`);
   }
   const [rows, columns] = isTransposed ? [second, first] : [first, second];
-  // Copied, because floats need an aligned buffer.
+  // Copy the bytes, because floats need an aligned buffer.
   const values = new Float32Array(new Uint8Array(content).buffer);
   const matrix: Matrix = { values, rows, columns, isTransposed };
   const quantized = quantizeColumns(matrix, 2 ** (weightBits - 1) - 1);
@@ -190,7 +190,9 @@ async function quantizeWeights(
   };
 }
 
-/** Writes a product's nodes as onnxruntime fuses them. A tensor is quantized once for all products. */
+/**
+ * Writes a product's nodes in the form that onnxruntime fuses. A tensor is quantized once for all products.
+ */
 function writeProduct(
   { node, bias }: Product,
   { values, scales }: QuantizedWeights,
@@ -219,7 +221,7 @@ function writeProduct(
   ];
 }
 
-/** Writes a constant, moved into the graph if it is in a side file. */
+/** Writes a constant. If it is in a side file, moves it into the graph. */
 async function inlined(
   initializer: Initializer,
   { readExternal }: QuantizeGraphOptions,

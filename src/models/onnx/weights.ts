@@ -1,4 +1,4 @@
-/** A constant matrix in a graph: `[rows, columns]`, or `[columns, rows]` when transposed. */
+/** A constant matrix in a graph: `[rows, columns]`, or `[columns, rows]` if transposed. */
 export interface Matrix {
   readonly values: Float32Array;
   readonly rows: number;
@@ -6,7 +6,7 @@ export interface Matrix {
   readonly isTransposed: boolean;
 }
 
-/** int8 weights, `[rows, columns]`, and the scale of each column. */
+/** int8 weights, `[rows, columns]`, with one scale per column. */
 export interface QuantizedMatrix {
   readonly values: Int8Array;
   readonly scales: Float32Array;
@@ -27,7 +27,7 @@ export function quantizeColumns(matrix: Matrix, limit: number): QuantizedMatrix 
       if (size > scales[column]!) scales[column] = size;
     }
   }
-  // Any scale fits a column of zeros.
+  // For a column of zeros, any scale is fine.
   for (let column = 0; column < columns; column++) scales[column] = Math.fround(scales[column]! / limit) || 1;
   const quantized = new Int8Array(rows * columns);
   for (let row = 0; row < rows; row++) {

@@ -6,11 +6,11 @@ export type Chunks = readonly Uint8Array[];
 /** One field of a message. */
 export interface Field {
   readonly number: number;
-  /** Including the tag, for writing it unchanged. */
+  /** The bytes including the tag, for writing the field unchanged. */
   readonly raw: Uint8Array;
-  /** Content of a length-delimited field; empty for other kinds. */
+  /** Content of a length-delimited field; empty for other types. */
   readonly bytes: Uint8Array;
-  /** Value of a varint; 0 for other kinds. */
+  /** Value of a varint; 0 for other types. */
   readonly value: number;
 }
 
@@ -20,7 +20,7 @@ const TEXT = new TextDecoder();
 
 /**
  * Reads the fields of a message in order, including unknown ones.
- * @throws {RangeError} when the bytes are not a protobuf message
+ * @throws {RangeError} if the bytes are not a protobuf message
  */
 export function fieldsOf(message: Uint8Array): Field[] {
   const reader = new PbfReader(message);
@@ -34,7 +34,7 @@ export function fieldsOf(message: Uint8Array): Field[] {
     if (kind === VARINT) value = reader.readVarint(true);
     else if (kind === LENGTH_DELIMITED) bytes = reader.readBytes();
     else reader.skip(tag);
-    if (reader.pos > message.length) throw new RangeError("a field ends after its message");
+    if (reader.pos > message.length) throw new RangeError("a field is longer than its message");
     fields.push({ number: tag >> 3, raw: message.subarray(start, reader.pos), bytes, value });
   }
   return fields;
@@ -49,7 +49,7 @@ export function textsOf(fields: readonly Field[], number: number): string[] {
   return fields.filter((field) => field.number === number).map(({ bytes }) => TEXT.decode(bytes));
 }
 
-/** Returns the integers of a repeated field, packed or not. */
+/** Returns the integers of a repeated field, whether packed or not. */
 export function numbersOf(fields: readonly Field[], number: number): number[] {
   return fields
     .filter((field) => field.number === number)
@@ -62,7 +62,7 @@ export function numberOf(fields: readonly Field[], number: number, otherwise = 0
   return numbersOf(fields, number).at(-1) ?? otherwise;
 }
 
-/** Writes a field of a message, text or bytes. */
+/** Writes a text or bytes field of a message. */
 export function delimited(number: number, content: Chunks | string): Uint8Array[] {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   return [varints((number << 3) | LENGTH_DELIMITED, lengthOf(chunks)), ...chunks];

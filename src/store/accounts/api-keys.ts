@@ -16,24 +16,24 @@ export interface CreatedApiKey extends ApiKey {
 export interface NewApiKey {
   readonly organizationId: string;
   readonly name: string;
-  /** None by default. */
+  /** No limits by default. */
   readonly limits?: KeyLimits;
 }
 
-/** A key of which a secret has ended. */
+/** A key that has ended, or whose previous secret has. */
 export interface EndedKey {
   readonly id: string;
   readonly isRevoked: boolean;
   readonly isExpired: boolean;
   readonly rotations: number;
-  /** When the secret before the current one expires, by the database's clock. */
+  /** When the previous secret expires, by the database's clock. */
   readonly previousUntilMs: number;
 }
 
-/** Months of usage listed with a key. */
+/** Number of months whose usage is listed with a key. */
 const MOST_MONTHS = 12;
 
-/** Keeps the table `api_keys`. Raw keys are returned once, on creation, and stored as hashes. */
+/** Manages the table `api_keys`. Raw keys are returned only on creation; the table stores hashes. */
 export class ApiKeys {
   readonly #sql: Sql;
   readonly #pepper: string;
@@ -49,14 +49,14 @@ export class ApiKeys {
     return { ...key!, rawKey };
   }
 
-  /** Creates a key for a member of the organization; null when the user is not a member any more. */
+  /** Creates a key for a member of the organization; null if the user is no longer a member. */
   async createBy(
     makerId: string,
     { organizationId, name, limits = NO_KEY_LIMITS }: NewApiKey,
   ): Promise<CreatedApiKey | null> {
     const rawKey = newRawKey();
     const { hash, prefix, lastFour } = toStoredKey(rawKey, this.#pepper);
-    // Locks the creator's row: either their removal sees this key, or this statement sees their removal.
+    // Lock the creator's row: either their removal sees this key, or this statement sees their removal.
     const [made] = await this.#sql<{ id: string }[]>`
       with maker as (
         select user_id from memberships
@@ -71,12 +71,12 @@ export class ApiKeys {
     return { ...key!, rawKey };
   }
 
-  /** Creates a key with a given raw form, unless it exists. */
+  /** Creates a key with the given raw form, unless it exists. */
   async ensure(wanted: NewApiKey, rawKey: string): Promise<void> {
     await this.#insert(wanted, toStoredKey(rawKey, this.#pepper));
   }
 
-  /** Lists keys of one organization or of all, oldest first, including revoked ones. */
+  /** Lists the keys of one organization or of all, oldest first, including revoked ones. */
   async list(organizationId: string | null = null): Promise<ApiKey[]> {
     const rows = await this.#sql<KeyRow[]>`
       select ${this.#columns()}, created_by as "makerId", email as "makerEmail"
@@ -86,7 +86,7 @@ export class ApiKeys {
     return rows.map(toKey);
   }
 
-  /** Finds a key by its id, revoked or not. */
+  /** Finds a key by its ID, even if it is revoked. */
   async find(id: string): Promise<ApiKey | null> {
     const [row] = await this.#sql<KeyRow[]>`
       select ${this.#columns()}, created_by as "makerId", email as "makerEmail"
@@ -94,7 +94,7 @@ export class ApiKeys {
     return row === undefined ? null : toKey(row);
   }
 
-  /** Changes the given limits of a key. Null when there is no such active key. */
+  /** Changes the given limits of a key. Null if there is no such active key. */
   async setLimits(id: string, limits: Partial<KeyLimits>): Promise<ApiKey | null> {
     const { monthlyCredits, endpoints, expiresAt } = limits;
     const given = (value: unknown) => value !== undefined;
@@ -111,8 +111,8 @@ export class ApiKeys {
   }
 
   /**
-   * Replaces the secret of a key. The old one stays valid for `overlapSeconds`, one that was still valid from
-   * an earlier rotation ends. Null when there is no such active key.
+   * Replaces the secret of a key. The old secret stays valid for `overlapSeconds`; one that was still valid
+   * from an earlier rotation ends now. Null if there is no such active key.
    */
   async rotate(id: string, overlapSeconds: number): Promise<CreatedApiKey | null> {
     const rawKey = newRawKey();
@@ -127,7 +127,7 @@ export class ApiKeys {
     return row === undefined ? null : { ...toKey(row), rawKey };
   }
 
-  /** Revokes a key; a revoked key keeps its first date. Null when there is no such key. */
+  /** Revokes a key. If it was already revoked, the first date stays. Null if there is no such key. */
   async revoke(id: string): Promise<ApiKey | null> {
     const [row] = await this.#sql<KeyRow[]>`
       with changed as (
@@ -137,7 +137,10 @@ export class ApiKeys {
     return row === undefined ? null : toKey(row);
   }
 
-  /** Returns those of `ids`, any number, that are revoked or have expired, or whose secret was replaced. */
+  /**
+   * Returns those of `ids` that are revoked or expired, or whose secret was replaced. Accepts any number of
+   * IDs.
+   */
   async endedAmong(ids: readonly string[]): Promise<readonly EndedKey[]> {
     if (ids.length === 0) return [];
     return await this.#sql<EndedKey[]>`
@@ -148,9 +151,9 @@ export class ApiKeys {
   }
 
   /**
-   * Finds an active key by the hash of its raw form. An organization that has paid once is no longer on the
-   * free grant; the subquery reads a few rows through the index `transfers_by_credit`, because transfers to
-   * an organization are rare.
+   * Finds an active key by the hash of its raw form. An organization that has ever paid is no longer on the
+   * free tier. The subquery reads a few rows through the index `transfers_by_credit`, because transfers to an
+   * organization are rare.
    */
   async findActive(hash: Buffer): Promise<KeyIdentity | null> {
     const [row] = await this.#sql<IdentityRow[]>`
@@ -231,7 +234,7 @@ function toKey({ makerId, makerEmail, thisMonth, usage, ...key }: KeyRow): ApiKe
   return { ...key, usage: usage[0]?.month === thisMonth ? usage : [nothing, ...usage], maker };
 }
 
-/** Leaves out what most keys do not have, because identities travel in signed tokens. */
+/** Omits members that most keys do not have, because identities travel in signed tokens. */
 function toIdentity({ keyId, organizationId, tier, endpoints, secret, endsAtMs }: IdentityRow): KeyIdentity {
   return {
     ...{ keyId, organizationId, tier },

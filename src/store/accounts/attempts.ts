@@ -9,12 +9,12 @@ const CLOCKS_APART_S = 10;
 
 export interface AttemptsParts {
   readonly sql: Sql;
-  /** Keys the hashes of names. */
+  /** Secret for the keyed hashes of names. */
   readonly secret: Uint8Array;
   readonly clock: SharedClock;
 }
 
-/** Keeps the table `attempts`. Windows end by the shared clock. */
+/** Manages the table `attempts`. Windows end by the shared clock. */
 export class PostgresAttempts implements Attempts {
   readonly #parts: AttemptsParts;
 
@@ -24,8 +24,8 @@ export class PostgresAttempts implements Attempts {
 
   async take(name: string, { attempts, windowMs }: AttemptRules): Promise<number | null> {
     const [hash, now] = [this.#hash(name), this.#now()];
-    // A window that ends later than one starting now is from before the clock was set back, and counts as
-    // over.
+    // A window that ends later than one that starts now dates from before the clock was set back, and counts
+    // as over.
     const isOver = this.#parts.sql`
       (known.until <= ${now} or known.until > excluded.until + make_interval(secs => ${CLOCKS_APART_S}))`;
     const taking = this.#parts.sql<{ isTaken: boolean; leftS: number | null }[]>`
@@ -42,7 +42,7 @@ export class PostgresAttempts implements Attempts {
         (select extract(epoch from until - ${now})::float8 from attempts where name = ${hash}) as "leftS"`;
     const [row] = await within(ANSWER_MS, taking);
     if (row?.isTaken === true) return null;
-    // Never longer than a window, even if another service's clock is slightly ahead.
+    // Never return more than a window, even if another service's clock is slightly ahead.
     const windowS = windowMs / 1_000;
     return Math.ceil(Math.min(row?.leftS ?? windowS, windowS));
   }
@@ -57,7 +57,7 @@ export class PostgresAttempts implements Attempts {
     await within(ANSWER_MS, this.#parts.sql`delete from attempts where name = ${this.#hash(name)}`);
   }
 
-  /** Removes windows that are over. */
+  /** Deletes windows that are over. */
   async removeExpired(): Promise<void> {
     await this.#parts.sql`delete from attempts where until <= ${this.#now()}`;
   }

@@ -6,7 +6,7 @@ import { PostgresPasswordResets } from "./password-resets.js";
 import type { PostgresReports } from "./reports.js";
 import { PostgresUsers } from "./users.js";
 
-/** Builds the console's access to the database. */
+/** Creates the console's access to the database. */
 export function makeConsoleStore(
   sql: Sql,
   parts: { readonly apiKeys: ApiKeys; readonly reports: PostgresReports; readonly attempts: Attempts },

@@ -6,18 +6,18 @@ import type { KeyIdentity, KeyStore } from "../../../core/ports/key-store.js";
 import { ANSWER_MS, within } from "../postgres/within.js";
 import { hashKey, isWellFormedKey } from "./key-secret.js";
 
-/** Duration and size of the cache. */
+/** Durations and sizes of the cache. */
 const DEFAULT_RULES = {
   activeForMs: 30_000,
   unknownForMs: 5_000,
-  /** Cached active keys; the least recently used is evicted. */
+  /** Number of cached active keys; the least recently used is evicted. */
   activeCount: 10_000,
-  /** Cached unknown keys, in a separate cache so that guesses cannot evict keys in use. */
+  /** Number of cached unknown keys. They have a separate cache, so that guesses cannot evict keys in use. */
   unknownCount: 10_000,
-  /** Concurrent look-ups; beyond it the store counts as unavailable. */
+  /** Most concurrent look-ups; beyond it, the store counts as unavailable. */
   lookUpCount: 256,
   lookUpTimeoutMs: ANSWER_MS,
-  /** A key's last use is written at most this often. */
+  /** Minimum time between two writes of a key's last use. */
   touchEveryMs: 60_000,
 };
 
@@ -38,8 +38,8 @@ interface ActiveKey {
 }
 
 /**
- * Caches key look-ups for a short time: most requests need no query, and a revoked key still ends within 30
- * s. Keys are cached by their keyed hash only.
+ * Caches key look-ups for a short time, so that most requests need no query but a revoked key still ends
+ * within 30 s. Keys are cached only by their keyed hash.
  */
 export class KeyCache implements KeyStore {
   readonly #options: KeyCacheOptions;
@@ -68,7 +68,7 @@ export class KeyCache implements KeyStore {
     return identity;
   }
 
-  /** Returns the cached answer for a hash; undefined when there is none. */
+  /** Returns the cached result for a hash; undefined if there is none. */
   #cached(name: string): KeyIdentity | null | undefined {
     const nowMs = this.#options.clock.nowMs();
     const active = this.#active.get(name);
@@ -89,7 +89,8 @@ export class KeyCache implements KeyStore {
   }
 
   async #lookUp(name: string, hash: Buffer): Promise<KeyIdentity | null> {
-    // The cache time counts from the query, so that a key revoked during it does not live longer.
+    // The cache time starts with the query, so that a key revoked during the query does not stay valid for
+    // longer.
     const askedAtMs = this.#options.clock.nowMs();
     let identity: KeyIdentity | null;
     try {
@@ -114,7 +115,7 @@ export class KeyCache implements KeyStore {
     if (touchedAtMs !== undefined && nowMs - touchedAtMs < this.#rules.touchEveryMs) return;
     this.#touchedAtMs.set(keyId, nowMs);
     this.#options.touch(keyId).catch((error) => {
-      this.#options.log.debug({ err: error, keyId }, "last use of a key not written");
+      this.#options.log.debug({ err: error, keyId }, "could not record a key's last use");
     });
   }
 }

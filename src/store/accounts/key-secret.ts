@@ -3,23 +3,23 @@ import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 const KEY_PREFIX = "sk-svc-";
 const KEY_BYTES = 24;
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
-/** The part of a key kept for display: the fixed prefix and four digits. */
+/** Length of the part of a key that is kept for display: the fixed prefix and four digits. */
 const DISPLAY_PREFIX_LENGTH = KEY_PREFIX.length + 4;
 
-/** The stored form of a key, from which the key cannot be derived. */
+/** The stored form of a key. The key cannot be derived from it. */
 export interface StoredKey {
-  /** HMAC-SHA-256 of the key under the server's pepper, 32 bytes. */
+  /** HMAC-SHA-256 of the key with the server's pepper, 32 bytes. */
   readonly hash: Buffer;
   readonly prefix: string;
   readonly lastFour: string;
 }
 
-/** Generates a raw key, 192 random bits. */
+/** Generates a raw key with 192 random bits. */
 export function newRawKey(): string {
   return KEY_PREFIX + randomBytes(KEY_BYTES).toString("hex");
 }
 
-/** Derives the `nth` raw key that all services with this pepper share. */
+/** Derives the `nth` raw key, which is the same on all services with this pepper. */
 export function sharedRawKey(pepper: string, nth: number): string {
   const secret = deriveSecret(pepper, `development key ${nth}`);
   return KEY_PREFIX + secret.subarray(0, KEY_BYTES).toString("hex");
@@ -33,7 +33,7 @@ export function hashKey(rawKey: string, pepper: string): Buffer {
   return createHmac("sha256", pepper).update(rawKey).digest();
 }
 
-/** Derives a secret of 32 bytes for one purpose, which reveals nothing of the pepper or other secrets. */
+/** Derives a 32-byte secret for one purpose, which reveals nothing about the pepper or other secrets. */
 export function deriveSecret(pepper: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", pepper, "", `dauys ${purpose}`, 32));
 }

@@ -5,11 +5,14 @@ export interface LowBalance {
   readonly organizationId: string;
   readonly name: string;
   readonly available: number;
-  /** Addresses of its owners. */
+  /** E-mail addresses of the owners. */
   readonly owners: readonly string[];
 }
 
-/** Keeps `organizations.low_balance_mailed_at`: who was warned since the balance fell below the limit. */
+/**
+ * Manages `organizations.low_balance_mailed_at`: which owners were warned since the balance fell below the
+ * limit.
+ */
 export class LowBalances {
   readonly #sql: Sql;
 
@@ -17,7 +20,9 @@ export class LowBalances {
     this.#sql = sql;
   }
 
-  /** Returns organizations that fell below the limit, to one caller each; forgets those that recovered. */
+  /**
+   * Returns organizations that fell below the limit, each to only one caller. Forgets those that recovered.
+   */
   async claim(limitCredits: number): Promise<readonly LowBalance[]> {
     await this.#sql`
       update organizations set low_balance_mailed_at = null from accounts
@@ -33,7 +38,7 @@ export class LowBalances {
         where organization_id = organizations.id and role = 'owner' order by email) as owners`;
   }
 
-  /** Forgets a warning that nobody received, so that the next `claim` returns it again. */
+  /** Forgets a warning that nobody received, so that the next `claim` returns the organization again. */
   async release(organizationId: string): Promise<void> {
     await this.#sql`update organizations set low_balance_mailed_at = null where id = ${organizationId}`;
   }

@@ -9,7 +9,7 @@ import type {
   Role,
 } from "../../../core/ports/console-store.js";
 
-/** Keeps the tables `memberships` and `invitations`. */
+/** Manages the tables `memberships` and `invitations`. */
 export class PostgresMembers implements Members {
   readonly #sql: Sql;
 
@@ -69,7 +69,7 @@ export class PostgresMembers implements Members {
   async invite(invitation: Parameters<Members["invite"]>[0]): Promise<Invitation | null> {
     const { organizationId, role, createdBy, hash, lifetimeSeconds } = invitation;
     const id = `inv_${randomBytes(12).toString("hex")}`;
-    // Locks the inviter's row: either their removal sees this invitation, or this statement sees their
+    // Lock the inviter's row: either their removal sees this invitation, or this statement sees their
     // removal.
     const [row] = await this.#sql<Invitation[]>`
       with inviter as (
@@ -109,26 +109,26 @@ export class PostgresMembers implements Members {
     return await this.#sql.begin((transaction) => acceptInvitation(transaction, hash, userId));
   }
 
-  /** Changes a membership, unless it is the last owner's. */
+  /** Changes a membership, unless it is that of the last owner. */
   async #change<T>(
     { organizationId, userId, byUserId }: MemberChange,
     staysOwner: boolean,
     change: (transaction: ISql) => Promise<T>,
   ): Promise<T | MemberRefusal> {
     const outcome = await this.#sql.begin(async (transaction) => {
-      // Locks the rows of owners and member in one order, so that owners who remove each other take turns.
+      // Lock the rows of owners and member in a fixed order, so that owners who remove each other take turns.
       const locked = await transaction<{ userId: string; role: Role }[]>`
         select user_id as "userId", role from memberships
         where organization_id = ${organizationId} and (role = 'owner' or user_id = ${userId})
         order by user_id for update`;
       const owners = locked.filter(({ role }) => role === "owner");
-      // The requester may have lost the role since the request was admitted.
+      // The requester may have lost the owner role since the request was admitted.
       if (!owners.some((owner) => owner.userId === byUserId)) return "not-owner";
       if (!locked.some((member) => member.userId === userId)) return "no-member";
       const isOnlyOwner = owners.length === 1 && owners[0]?.userId === userId;
       if (isOnlyOwner && !staysOwner) return "last-owner";
-      // Before the membership is deleted: a user who is accepting an invitation has its row locked and needs
-      // the membership's.
+      // Do this before the membership is deleted: a user who is accepting an invitation has locked its row,
+      // and needs that of the membership.
       if (!staysOwner) await withdrawAll(transaction, organizationId, userId);
       return await change(transaction);
     });
@@ -143,7 +143,7 @@ async function withdrawAll(sql: ISql, organizationId: string, userId: string): P
     where organization_id = ${organizationId} and created_by = ${userId} and ${isOpen(sql)}`;
 }
 
-/** Accepts an invitation. Returns the organization, or null when the invitation is not open. */
+/** Accepts an invitation. Returns the organization, or null if the invitation is not open. */
 export async function acceptInvitation(sql: ISql, hash: Buffer, userId: string): Promise<string | null> {
   const [row] = await sql<{ organization_id: string; role: Role }[]>`
     update invitations set accepted_by = ${userId} where hash = ${hash} and ${isOpen(sql)}

@@ -3,14 +3,14 @@ import type { ISql, Sql } from "postgres";
 import { Accounts } from "../ledger/accounts.js";
 import { Transfers } from "../ledger/transfers.js";
 
-/** The owner of keys, limits and credits. */
+/** An organization owns keys, limits and credits. */
 export interface Organization {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
 }
 
-/** Keeps the table `organizations`. */
+/** Manages the table `organizations`. */
 export class Organizations {
   readonly #sql: Sql;
 
@@ -18,12 +18,12 @@ export class Organizations {
     this.#sql = sql;
   }
 
-  /** Creates an organization with its account and free credits. */
+  /** Creates an organization with an account and free credits. */
   async create(name: string): Promise<Organization> {
     return await this.#sql.begin((transaction) => insertOrganization(transaction, name));
   }
 
-  /** Creates an organization with a fixed id if it is missing. */
+  /** Creates an organization with a fixed ID, unless it exists. */
   async ensure(id: string, name: string): Promise<void> {
     await this.#sql.begin(async (transaction) => {
       await transaction`insert into organizations (id, name) values (${id}, ${name}) on conflict (id) do nothing`;

@@ -5,12 +5,12 @@ import { replacePassword } from "./users.js";
 
 export interface NewReset {
   readonly user: User;
-  /** 256 random bits; only their hash is stored. */
+  /** 256 random bits, of which only the hash is stored. */
   readonly secret: string;
   readonly expiresAt: Date;
 }
 
-/** Keeps the table `password_resets`. */
+/** Manages the table `password_resets`. */
 export class PostgresPasswordResets implements PasswordResets {
   readonly #sql: Sql;
 
@@ -18,7 +18,7 @@ export class PostgresPasswordResets implements PasswordResets {
     this.#sql = sql;
   }
 
-  /** Creates a link, which replaces the user's earlier one. Null when no user has this address. */
+  /** Creates a link, which replaces the user's earlier one. Null if no user has this address. */
   async create(email: string, lifetimeHours: number): Promise<NewReset | null> {
     const secret = randomBytes(32).toString("base64url");
     const [row] = await this.#sql<(User & { expiresAt: Date })[]>`

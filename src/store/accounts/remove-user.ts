@@ -7,7 +7,7 @@ interface Membership {
   readonly role: Role;
 }
 
-/** Thrown to roll the transaction back. */
+/** Thrown to roll back the transaction. */
 class LastOwner extends Error {
   readonly organizations: readonly string[];
 
@@ -18,8 +18,8 @@ class LastOwner extends Error {
 }
 
 /**
- * Removes a user. Transfers, holds and keys belong to the organization and stay, without the user's name. An
- * organization without members keeps its ledger, and its keys are revoked.
+ * Removes a user. Transfers, holds and keys belong to the organization and remain, without the user's name.
+ * An organization that has no members left keeps its ledger, and its keys are revoked.
  */
 export async function removeUser(sql: Sql, userId: string): Promise<PersonRemoval> {
   try {
@@ -32,13 +32,13 @@ export async function removeUser(sql: Sql, userId: string): Promise<PersonRemova
 }
 
 async function remove(sql: ISql, userId: string): Promise<readonly string[]> {
-  // Locks in the order of those who create keys and invitations: memberships, then the user. Once the user's
-  // row is locked nothing new can refer to it, and the second query finds memberships that were added in
-  // between.
+  // Lock in the same order as statements that create keys and invitations: memberships, then the user. Once
+  // the user's row is locked, nothing new can refer to it, and the second query finds memberships that were
+  // added in between.
   await lockMemberships(sql, userId);
   await sql`select id from users where id = ${userId} for update`;
   const locked = await lockMemberships(sql, userId);
-  // Before members are counted: a user who is accepting one of these has joined when this statement returns.
+  // Do this before members are counted: a user who is accepting one of these has joined when this returns.
   await sql`
     update invitations set revoked_at = now()
     where created_by = ${userId} and accepted_by is null and revoked_at is null`;
@@ -51,12 +51,15 @@ async function remove(sql: ISql, userId: string): Promise<readonly string[]> {
   await sql`update vouchers set redeemed_by = null where redeemed_by = ${userId}`;
   await sql`delete from invitations where created_by = ${userId} or accepted_by = ${userId}`;
   await sql`delete from memberships where user_id = ${userId}`;
-  // Cascades to sessions and password resets.
+  // This cascades to sessions and password resets.
   await sql`delete from users where id = ${userId}`;
   return keys.map(({ id }) => id);
 }
 
-/** Locks the user's memberships and the owners' next to them, in the order of every change of members. */
+/**
+ * Locks the user's memberships and those of the owners next to them, in the order that every change of
+ * members uses.
+ */
 async function lockMemberships(sql: ISql, userId: string): Promise<readonly Membership[]> {
   return await sql<Membership[]>`
     select organization_id as "organizationId", user_id as "userId", role from memberships
@@ -73,7 +76,7 @@ function ownedByNobodyElse(memberships: readonly Membership[], userId: string): 
     .map(({ organizationId }) => organizationId);
 }
 
-/** @throws {LastOwner} when an organization has other members */
+/** @throws {LastOwner} if an organization has other members */
 async function requireNoOtherMembers(sql: ISql, ids: readonly string[]): Promise<void> {
   const shared = await sql<{ name: string }[]>`
     select name from organizations

@@ -12,7 +12,7 @@ import type {
 import { orUnavailable } from "../postgres/within.js";
 import type { ApiKeys } from "./api-keys.js";
 
-/** Answers read-only queries over the ledger. */
+/** Answers read-only queries on the ledger. */
 export class PostgresReports implements Reports {
   readonly #sql: Sql;
 
@@ -47,9 +47,9 @@ export class PostgresReports implements Reports {
     const { position = null, balance = null } = page.before ?? {};
     const isOurs = this.#sql`(debit_account = ${organizationId} or credit_account = ${organizationId})`;
     const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
-    // Balances are counted back from the current one, or from the cursor's, over all transfers since,
-    // filtered out or not. References of charges and refunds are `charge:` or `refund:` and the hold's id,
-    // which is the request's.
+    // Balances are computed back from the current one, or from the cursor's, over all transfers since,
+    // including those that the filter hides. References of charges and refunds are `charge:` or `refund:`
+    // followed by the hold's ID, which is the request's.
     return await this.#sql<LedgerEntry[]>`
       with page as materialized (
         select id, kind, created_at, ${signed} as amount,
@@ -83,9 +83,9 @@ export class PostgresReports implements Reports {
       ${this.#charged(organizationId, since, this.#sql`'infinity'::timestamp`)} order by 1, 2, 3, 4`;
   }
 
-  /** Sums usage between two days, without the keys. */
+  /** Sums the usage between two days, without distinguishing keys. */
   async usageBetween(organizationId: string, { from, to }: UsagePeriod): Promise<UsageSum[]> {
-    // As text, because the driver would convert parameters of type date.
+    // Pass days as text, because the driver would convert parameters of type date.
     const since = this.#sql`${from}::text::date::timestamp`;
     const until = this.#sql`${to}::text::date::timestamp + interval '1 day'`;
     return await this.#sql<UsageSum[]>`
@@ -94,7 +94,7 @@ export class PostgresReports implements Reports {
       group by 1, 2, 3 order by 1, 2, 3`;
   }
 
-  /** Sums charges in [since, until), UTC timestamps, by day, kind, path and key. */
+  /** Sums charges in [since, until), which are UTC timestamps, by day, kind, path and key. */
   #charged(organizationId: string, since: Fragment, until: Fragment): Fragment {
     return this.#sql`
       select to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, kind, endpoint, key_id as "keyId",
@@ -107,7 +107,7 @@ export class PostgresReports implements Reports {
   }
 }
 
-/** Provides an organization's figures to holders of its keys. */
+/** Gives holders of a key access to reports on their organization. */
 export function accountReports(reports: PostgresReports, keys: Pick<ApiKeys, "find">): AccountReports {
   const ask = <T>(query: Promise<T>) =>
     orUnavailable(query, "credits and usage cannot be looked up at the moment");

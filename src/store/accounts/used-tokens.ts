@@ -3,10 +3,10 @@ import type { Log } from "../../../core/observe/log.js";
 import type { TokenUses, UsedToken } from "../../../core/ports/token-uses.js";
 import { orUnavailable } from "../postgres/within.js";
 
-/** A use is kept for longer than its token is valid, because the clock may be set back a little. */
+/** A use is kept longer than its token is valid, because the clock may be set back a little. */
 const KEPT_S = 600;
 
-/** Keeps the table `used_tokens`: a row for each recently used stream token. */
+/** Manages the table `used_tokens`, with one row per recently used stream token. */
 export class UsedTokens implements TokenUses {
   readonly #sql: Sql;
   readonly #log: Log;
@@ -18,7 +18,7 @@ export class UsedTokens implements TokenUses {
 
   use(token: UsedToken): Promise<boolean> {
     return orUnavailable(this.#use(token), "stream tokens cannot be checked at the moment", (cause) => {
-      this.#log.warn({ err: cause }, "use of a stream token not written");
+      this.#log.warn({ err: cause }, "could not record the use of a stream token");
     });
   }
 
@@ -39,7 +39,7 @@ export class UsedTokens implements TokenUses {
     return rows.length > 0;
   }
 
-  /** Removes uses of tokens that have expired. */
+  /** Deletes uses of expired tokens. */
   async removeExpired(): Promise<void> {
     await this.#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${KEPT_S})`;
   }

@@ -16,10 +16,10 @@ import { acceptInvitation } from "./members.js";
 import { insertOrganization } from "./organizations.js";
 import { removeUser } from "./remove-user.js";
 
-/** Maximum number of sessions shown to a user; "all others" also ends those not shown. */
+/** Most sessions that are shown to a user. "All others" also ends those that are not shown. */
 const MOST_SHOWN_SESSIONS = 100;
 
-/** Keeps the tables `users` and `sessions`. */
+/** Manages the tables `users` and `sessions`. */
 export class PostgresUsers implements Users {
   readonly #sql: Sql;
 
@@ -44,7 +44,7 @@ export class PostgresUsers implements Users {
       return await this.#sql.begin(async (transaction) => {
         const user = await insertUser(transaction, person);
         if (user === null) return "taken" as const;
-        // Thrown, to roll the new user back.
+        // Throw, to roll back the creation of the user.
         if ((await acceptInvitation(transaction, person.invitation, user.id)) === null) throw invalid;
         return user;
       });
@@ -116,7 +116,7 @@ export class PostgresUsers implements Users {
 
   async goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]> {
     if (places.length === 0) return [];
-    // One parameter for any number, in hex because the driver has no arrays of bytes.
+    // Pass one parameter for any number of hashes, in hex because the driver has no byte arrays.
     const hashes = places.map(({ session }) => session.toString("hex"));
     const rows = await this.#sql<SessionPlace[]>`
       select hash as session, organization_id as "organizationId"
@@ -131,15 +131,16 @@ export class PostgresUsers implements Users {
     await this.#sql`delete from sessions where hash = ${hash}`;
   }
 
-  /** 96 bits of the stored hash, from which the cookie cannot be derived. */
+  /** Returns 96 bits of the stored hash. The cookie cannot be derived from them. */
   #sessionId() {
     return this.#sql`'ses_' || encode(substr(hash, 1, 12), 'hex')`;
   }
 }
 
-/** Checks sessions for requests with a playground key. */
+/** Checks the sessions of requests with a playground key. */
 export function sessionPlaces(users: Pick<Users, "goodPlaces">, log: Log): SessionPlaces {
-  const onFailure = (cause: unknown) => log.warn({ err: cause }, "session of a playground key not looked up");
+  const onFailure = (cause: unknown) =>
+    log.warn({ err: cause }, "could not look up the session of a playground key");
   return {
     isGood: async (place) => {
       const detail = "Cannot check the API key: its session is not known";
@@ -152,7 +153,7 @@ function placeName({ session, organizationId }: SessionPlace): string {
   return `${session.toString("hex")} ${organizationId}`;
 }
 
-/** Replaces the password, and ends every session and reset link from before. */
+/** Replaces the password, and ends all earlier sessions and reset links. */
 export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
   const [row] = await sql<User[]>`
     update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;

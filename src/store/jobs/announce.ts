@@ -4,19 +4,19 @@ import { jobBody } from "../../../core/protocol/job-response.js";
 import { type JobRow, jobColumns, jobId, toJob } from "./job-rows.js";
 import { through, WEBHOOKS } from "./queue.js";
 
-/** What pg-boss keeps of a webhook. */
+/** The part of a webhook that pg-boss stores. */
 export interface StoredWebhook {
   readonly organizationId: string;
   readonly url: string;
   readonly body: string;
 }
 
-/** Returns the id of the webhook of a job's end, which is the only one it has. */
+/** Returns the ID of the webhook for a job's end. A job has only this one. */
 export function webhookId(uuid: string): string {
   return jobId(uuid).replace(/^job_/, "wh_");
 }
 
-/** Queues the webhook of a job that has ended, in the transaction that ends it. */
+/** Queues the webhook of a finished job, in the transaction that ends the job. */
 export async function announceEnd(transaction: ISql, boss: PgBoss, uuid: string): Promise<void> {
   const [row] = await transaction<(JobRow & { organization_id: string; webhook_url: string | null })[]>`
     select ${jobColumns(transaction)}, organization_id, webhook_url from jobs where id = ${uuid}`;

@@ -9,13 +9,13 @@ export function jobId(uuid: string): string {
   return PREFIX + uuid.replaceAll("-", "");
 }
 
-/** Returns the id in the database; null if the text is not the id of a job. */
+/** Returns the ID used in the database; null if the text is not a job ID. */
 export function uuidOf(id: string): string | null {
   const parts = JOB_ID.exec(id);
   return parts === null ? null : parts.slice(1).join("-");
 }
 
-/** The uuid of a job whose id came from us. */
+/** Returns the UUID of a job whose ID came from this service. */
 export function ownUuid({ id }: Pick<JobRun, "id">): string {
   const uuid = uuidOf(id);
   if (uuid === null) throw new Error(`Cannot find a job: its id must be one of ours, received ${id}`);
@@ -40,7 +40,7 @@ export interface JobRow {
   readonly webhook_state: WebhookState | null;
 }
 
-/** The columns of a `JobRow`. */
+/** Selects the columns of a `JobRow`. */
 export function jobColumns(sql: ISql) {
   return sql`id, status, options, file_name, url, share, created_at, started_at, ended_at, expires_at, audio_seconds,
     credits, error_code, error_detail, webhook_state`;

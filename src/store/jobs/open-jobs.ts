@@ -9,19 +9,19 @@ import { WebhookSecrets } from "./webhook-secrets.js";
 export type { JobLimits } from "./postgres-jobs.js";
 
 export interface StoredJobs {
-  /** For requests. */
+  /** The side that handles requests. */
   readonly jobs: Jobs;
-  /** For the service that runs them. */
+  /** The side for the service that runs jobs. */
   readonly queue: JobQueue & WebhookQueue;
 }
 
 export function openJobs(parts: {
   readonly sql: Sql;
-  /** Schema of the queue. */
+  /** Schema that contains the queue's tables. */
   readonly queueSchema: string;
   readonly serviceId: string;
   readonly limits: JobLimits;
-  /** Derives a secret from the pepper. */
+  /** Derives a secret for one purpose from the pepper. */
   readonly derive: (purpose: string) => Uint8Array;
   readonly log: Log;
   readonly onQueued: () => void;

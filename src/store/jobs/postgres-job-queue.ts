@@ -20,18 +20,18 @@ export interface PostgresJobQueueParts {
   readonly boss: PgBoss;
   readonly serviceId: string;
   readonly secrets: WebhookSecrets;
-  /** Jobs whose audio this service stores now. */
+  /** Jobs whose audio this service is storing. */
   readonly storing: ReadonlySet<string>;
   readonly keptMs: number;
 }
 
-/** Rows that one statement of the sweep removes at most. */
+/** Most rows that one statement of the sweep deletes. */
 const REMOVED_AT_ONCE = 500;
 
-/** A job of this age that this service does not store any more was left half-stored. */
+/** A job of this age that no service is storing any more was only half stored. */
 const STORED_FROM = "10 seconds";
 
-/** A transaction that must leave nothing behind. */
+/** Thrown to roll back a transaction. */
 class Undone extends Error {
   readonly outcome: "not-ours" | "hold-lost";
 
@@ -43,8 +43,8 @@ class Undone extends Error {
 
 /**
  * Takes jobs from pg-boss's queue and records how they end. Each change of a job is one transaction together
- * with the change of the queue, of the ledger and of its webhook, so no crash can separate them. A change
- * applies only to the run that made it: every run has its own number.
+ * with the changes to the queue, the ledger and its webhook, so no crash can separate them. A change applies
+ * only to the run that made it: every run has its own number.
  */
 export class PostgresJobQueue implements JobQueue, WebhookQueue {
   readonly #parts: PostgresJobQueueParts;
@@ -137,7 +137,7 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
           update jobs set status = 'queued', share = 0, losses = losses + ${isLost ? 1 : 0}
           where ${this.#isRun(transaction, run)} returning id`;
         if (rows.length === 0) throw new Undone("not-ours");
-        // Otherwise the next run might find the credits, or the cap of its key, used up by this one.
+        // Otherwise this hold might use up credits, or the cap of its key, that the next run needs.
         await voidLeftHold(transaction, holdIdOf(run));
       });
     await unlessUndone(retryingConflicts(change));
@@ -145,7 +145,7 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
 
   async sweep(isRunning: (id: string) => Promise<boolean>): Promise<number> {
     const { sql, boss, serviceId, storing } = this.#parts;
-    // Webhooks whose service died while it sent them.
+    // Expire webhooks whose service died while sending them.
     await boss.expire();
     const rows = await sql<(RunRow & { is_own: boolean })[]>`
       select id, attempt, organization_id, key_id, options, file_name, url, losses, service_id = ${serviceId} as is_own

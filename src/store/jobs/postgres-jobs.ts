@@ -11,11 +11,11 @@ import { TRANSCRIPTIONS, through } from "./queue.js";
 import type { WebhookSecrets } from "./webhook-secrets.js";
 
 export interface JobLimits {
-  /** Audio of waiting jobs, all organizations together; one may use half of it. */
+  /** Limit on the audio of waiting jobs of all organizations. One organization may use half of it. */
   readonly storageBytes: number;
-  /** Waiting jobs of one organization. */
+  /** Most waiting jobs of one organization. */
   readonly waitingMost: number;
-  /** Time for which a job that has ended is kept. */
+  /** Time for which a finished job is kept. */
   readonly keptMs: number;
 }
 
@@ -25,20 +25,20 @@ export interface PostgresJobsParts {
   readonly serviceId: string;
   readonly limits: JobLimits;
   readonly secrets: WebhookSecrets;
-  /** Jobs whose audio this service stores now. */
+  /** Jobs whose audio this service is storing. */
   readonly storing: Set<string>;
   readonly log: Log;
   /** Called when a job was queued. */
   readonly onQueued: () => void;
 }
 
-/** Length of a row of audio; a statement with one takes a few milliseconds. */
+/** Size of a row of audio. A statement with one row takes a few milliseconds. */
 const PART_BYTES = 2 ** 20;
 const UNAVAILABLE = "jobs are not available at the moment";
 
 type Claim = { readonly type: "claimed" } | Exclude<Submitted, { readonly type: "submitted" }>;
 
-/** Keeps jobs and their audio in the tables `jobs` and `job_audio`, for the requests of organizations. */
+/** Manages jobs and their audio in the tables `jobs` and `job_audio`, for requests of organizations. */
 export class PostgresJobs implements Jobs {
   readonly #parts: PostgresJobsParts;
 
@@ -66,7 +66,7 @@ export class PostgresJobs implements Jobs {
       this.#parts.onQueued();
       return { type: "submitted", job: queued };
     } catch (error) {
-      // If this fails too, the sweep removes it.
+      // If this fails too, the sweep deletes it.
       await this.#parts.sql`delete from jobs where id = ${id} and status = 'storing'`.catch(() => {});
       throw error;
     }
@@ -110,7 +110,7 @@ export class PostgresJobs implements Jobs {
     const { sql, boss, limits } = this.#parts;
     return await this.#ask(
       sql.begin(async (transaction) => {
-        // Always in this order: the queue's row, the job's, the hold's.
+        // Always lock in this order: the queue's row, the job's, the hold's.
         await boss.deleteJob(TRANSCRIPTIONS, uuid, { db: through(transaction) });
         const [row] = await transaction<JobRow[]>`
           update jobs set status = 'cancelled', ended_at = now(),
@@ -148,7 +148,7 @@ export class PostgresJobs implements Jobs {
     return this.#ask(this.#parts.secrets.rotate(organizationId));
   }
 
-  /** Registers the job, which reserves its idempotency key and the space of its audio. */
+  /** Registers the job, which reserves its idempotency key and the space for its audio. */
   async #claim(id: string, job: NewJob, bytes: number): Promise<Claim> {
     const full = await this.#limited(job.organizationId, bytes);
     const known = await this.#known(job);
@@ -200,7 +200,10 @@ export class PostgresJobs implements Jobs {
     }
   }
 
-  /** Jobs of organizations with fewer waiting jobs go first, so one with thousands does not block the others. */
+  /**
+   * Queues a job. Organizations with fewer waiting jobs go first, so one with thousands does not block
+   * others.
+   */
   #queue(id: string, organizationId: string): Promise<Job> {
     const { sql, boss } = this.#parts;
     return sql.begin(async (transaction) => {
@@ -233,7 +236,7 @@ async function waitingOf(sql: ISql, organizationId: string): Promise<number> {
   return row?.waiting ?? 0;
 }
 
-/** Regroups bytes into pieces of `length`; the last one may be shorter. */
+/** Regroups bytes into pieces of `length`; the last piece may be shorter. */
 async function* inPieces(
   parts: AsyncIterable<Uint8Array>,
   length: number,

@@ -4,7 +4,7 @@ import type { ISql, Sql } from "postgres";
 export const TRANSCRIPTIONS = "transcriptions";
 export const WEBHOOKS = "webhooks";
 
-/** Lets pg-boss send its statements through a connection or transaction of ours. */
+/** Lets pg-boss run its statements on our connection or in our transaction. */
 export function through(sql: ISql): PgBoss.Db {
   return {
     executeSql: async (text, values: unknown[] = []) => {
@@ -15,7 +15,8 @@ export function through(sql: ISql): PgBoss.Db {
 }
 
 /**
- * Opens pg-boss on our connections, without its timers and migrations: ours replace them. It must not be
+ * Opens pg-boss on our connections, without its timers and migrations, which ours replace. It must not be
+ * started or stopped.
  * started or stopped.
  */
 export function openQueue(sql: Sql, schema: string): PgBoss {
@@ -28,7 +29,10 @@ export function openQueue(sql: Sql, schema: string): PgBoss {
   });
 }
 
-/** pg-boss puts maintenance between BEGIN and COMMIT, which a pool must not run on a connection of others. */
+/**
+ * Runs statements on a separate connection: pg-boss wraps maintenance in BEGIN and COMMIT, which a pool must
+ * not do.
+ */
 function throughOwn(sql: Sql): PgBoss.Db {
   return {
     executeSql: async (text, values) => {

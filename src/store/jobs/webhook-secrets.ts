@@ -1,12 +1,12 @@
 import type { Sql } from "postgres";
 import type { WebhookSecret } from "../../../core/ports/jobs.js";
 
-/** Time for which webhooks are also signed with the former secret. */
+/** Time for which webhooks are also signed with the previous secret. */
 const OVERLAP = "1 day";
 
 /**
- * The secrets that sign webhooks, one per organization. They are derived from the pepper and a number, which
- * is all that the table `webhook_secrets` stores.
+ * Secrets that sign webhooks, one per organization. They are derived from the pepper and a number, and the
+ * table `webhook_secrets` stores only that number.
  */
 export class WebhookSecrets {
   readonly #sql: Sql;
@@ -33,7 +33,7 @@ export class WebhookSecrets {
     return this.#toSecret(organizationId, row!);
   }
 
-  /** The current secret, and for a day after a rotation the former one. */
+  /** Returns the current secret, and for a day after a rotation also the previous one. */
   async valid(organizationId: string): Promise<readonly string[]> {
     const [row] = await this.#sql<(SecretRow & { is_recent: boolean })[]>`
       select number, rotated_at, rotated_at > now() - ${OVERLAP}::interval as is_recent

@@ -2,7 +2,7 @@ import type { ISql } from "postgres";
 
 export interface Balance {
   readonly organizationId: string;
-  /** All its credits, including those held. */
+  /** All credits of the organization, including held ones. */
   readonly balance: number;
   /** Credits held for work in progress. */
   readonly held: number;
@@ -10,7 +10,7 @@ export interface Balance {
   readonly available: number;
 }
 
-/** Keeps the table `accounts`: one account per organization, besides the system's own. */
+/** Manages the table `accounts`: one account per organization, plus those of the system itself. */
 export class Accounts {
   readonly #sql: ISql;
 
@@ -18,20 +18,20 @@ export class Accounts {
     this.#sql = sql;
   }
 
-  /** Creates an organization's account if it is missing. */
+  /** Creates an organization's account, unless it exists. */
   async ensure(organizationId: string): Promise<void> {
     await this.#sql`
       insert into accounts (id, organization_id, balance, held) values (${organizationId}, ${organizationId}, 0, 0)
       on conflict (id) do nothing`;
   }
 
-  /** Finds a balance. Null when there is no such organization. */
+  /** Returns a balance; null if the organization does not exist. */
   async find(organizationId: string): Promise<Balance | null> {
     const [row] = await this.#sql<Balance[]>`${this.#select()} where organization_id = ${organizationId}`;
     return row ?? null;
   }
 
-  /** Lists balances of all organizations. */
+  /** Lists the balances of all organizations. */
   async list(): Promise<Balance[]> {
     return await this.#sql<Balance[]>`${this.#select()} where organization_id is not null`;
   }

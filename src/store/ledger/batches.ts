@@ -1,19 +1,24 @@
 import { within } from "../postgres/within.js";
 
-/** Concurrent statements, not counting those that wait for an account locked by another service. */
+/**
+ * Most concurrent statements, not counting those that wait for an account that another service has locked.
+ */
 const MOST_STATEMENTS = 2;
-/** Per statement, so that none locks accounts for long. */
+/** Most changes per statement, so that no statement locks accounts for long. */
 const MOST_CHANGES = 64;
-/** Longer than clients and locks are waited for; a statement lost by the driver must not block the others. */
+/**
+ * Longer than clients and locks are waited for. A statement that the driver lost must not block others
+ * forever.
+ */
 const ANSWER_MS = 5_000;
 
-/** The result of a change that was not made because another transaction holds the lock. */
+/** Result of a change that was not made because another transaction holds the lock. */
 export const BUSY = Symbol("busy");
 
 /**
  * Runs one statement for all queries.
- * @param isWaiting whether to wait for locks rather than return `BUSY`
- * @returns a result for each query, in order
+ * @param isWaiting whether to wait for locks instead of returning `BUSY`
+ * @returns one result per query, in order
  */
 export type AskTogether<Question, Answer> = (
   questions: readonly Question[],
@@ -27,29 +32,29 @@ interface Asked<Question, Answer> {
 }
 
 /**
- * Batches queries to the database: the first is sent immediately; those that arrive during a statement go
+ * Batches queries to the database. The first is sent immediately; those that arrive during a statement go
  * into the next one. There is no timer.
  *
- * One organization never has two statements in flight, which would wait for each other. Statements do not
- * wait for locks: queries about accounts locked by another service are repeated, per organization, in a
- * statement that waits.
+ * An organization never has two statements in flight, because they would wait for each other. Statements do
+ * not wait for locks: queries on accounts that another service has locked are repeated, per organization, in
+ * a statement that does.
  */
 export class Batches<Question extends { readonly organizationId: string }, Answer> {
   readonly #askTogether: AskTogether<Question, Answer>;
-  /** By organization, the next one first. */
+  /** Queries by organization, the next one first. */
   readonly #asked = new Map<string, Asked<Question, Answer>[]>();
   /** Organizations with a statement in flight. */
   readonly #organizations = new Set<string>();
   #statements = 0;
   readonly #answerMs: number;
 
-  /** @param answerMs after which a statement counts as failed, although it may have succeeded */
+  /** @param answerMs time after which a statement counts as failed, although it may have succeeded */
   constructor(askTogether: AskTogether<Question, Answer>, answerMs = ANSWER_MS) {
     this.#askTogether = askTogether;
     this.#answerMs = answerMs;
   }
 
-  /** Asks a question. Rejects when its statement fails. */
+  /** Adds a query. Rejects if its statement fails. */
   ask(question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#queue([{ question, resolve, reject }]);
@@ -124,7 +129,7 @@ export class Batches<Question extends { readonly organizationId: string }, Answe
       const answers = await this.#answersTo(asked, true);
       for (const [index, { resolve, reject }] of asked.entries()) {
         const answer = answers[index]!;
-        if (answer === BUSY) reject(new Error("a statement that waits for locks found one"));
+        if (answer === BUSY) reject(new Error('a statement that waits for locks returned "busy"'));
         else resolve(answer);
       }
     } catch (error) {
@@ -140,7 +145,8 @@ export class Batches<Question extends { readonly organizationId: string }, Answe
 }
 
 /**
- * Whether the schema rejected a value of one query; then nothing was changed for the other queries either.
+ * Returns whether the schema rejected a value of one query. In that case the other queries changed nothing
+ * either.
  */
 function isAboutOne(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));

@@ -1,17 +1,17 @@
-/** The state of the last attempt under a key. */
+/** State of the last attempt with a key. */
 export interface LastAttempt {
   readonly state: "running" | "over" | "answered";
   readonly isSameRequest: boolean;
-  /** Its service still sends heartbeats. */
+  /** True if its service still sends heartbeats. */
   readonly isServiceAlive: boolean;
   readonly isExpired: boolean;
-  /** Null without a hold. */
+  /** Null if it has no hold. */
   readonly holdState: "open" | "posted" | "settled" | "voided" | null;
-  /** Units charged to this and earlier attempts. */
+  /** Units that this attempt and earlier ones were charged for. */
   readonly paidUnits: number;
   /** Whether all units have been charged. */
   readonly isWhollyPaid: boolean;
-  /** Its stored response was found missing. */
+  /** True if its stored response is known to be missing. */
   readonly isAnswerLost: boolean;
 }
 
@@ -19,17 +19,17 @@ export type ClaimDecision =
   | { readonly type: "in-use" }
   | { readonly type: "reused" }
   | { readonly type: "replay" }
-  /** Another attempt starts, with what was paid so far or from nothing. */
+  /** Another attempt starts, either with what was paid so far or from nothing. */
   | {
       readonly type: "take-over";
       readonly isPaidKept: boolean;
-      /** The last attempt may still be about to open a hold, and must be prevented. */
+      /** True if the last attempt may be about to open a hold, which must be prevented. */
       readonly mayOpenHold: boolean;
     };
 
 /**
- * Decides about a request whose key was used before. An active hold blocks the request even if its service
- * has stopped, because the cost of the last attempt is still unknown.
+ * Decides how to handle a request whose key was used before. An active hold blocks the request even if its
+ * service has stopped, because the cost of the last attempt is still unknown.
  */
 export function decideClaim(last: LastAttempt): ClaimDecision {
   const isRunning = last.state === "running" && last.isServiceAlive;
@@ -38,7 +38,7 @@ export function decideClaim(last: LastAttempt): ClaimDecision {
   if (!last.isSameRequest && !isExpired) return { type: "reused" };
   if (isRunning || isInWork) return { type: "in-use" };
   const isPaid = last.paidUnits > 0;
-  // After a crash, the charge of a response may have been refunded in part; then the rest must be paid first.
+  // After a crash, part of a response's charge may have been refunded. That part must be paid first.
   const isReplayable = last.state === "answered" && last.isWhollyPaid && !last.isAnswerLost;
   if (isReplayable && !isExpired) return { type: "replay" };
   const mayOpenHold = last.state === "running" && last.holdState === null;

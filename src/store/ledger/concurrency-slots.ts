@@ -4,25 +4,28 @@ import type { Clock } from "../../../core/ports/clock.js";
 import { TooManyAtOnce } from "./hold-changes.js";
 import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
-/** Pauses between tries: a hold is settled moments after its response, also on other services. */
+/** Pauses between attempts. A hold is settled moments after its response, even on other services. */
 const PAUSES_MS = [20, 60, 120, 300];
-/** No try starts later; otherwise a slow database would look unavailable to clients before the fifth. */
+/**
+ * No attempt starts later than this; otherwise a slow database would look unavailable to clients before the
+ * fifth.
+ */
 const LAST_TRY_MS = PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);
 
 /**
- * Enforces the concurrency limits of organizations, counted as active holds over all services. Finished work
- * frees its slot on this service immediately, before the database has recorded its end.
+ * Enforces the concurrency limits of organizations, counted as active holds across all services. Finished
+ * work frees its slot on this service immediately, before the database has recorded its end.
  */
 export class ConcurrencySlots {
   readonly #clock: Clock;
-  /** By organization. */
+  /** IDs of finished holds by organization. */
   readonly #finished = new Map<string, Set<string>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Frees the slot of a hold whose work has ended; `settled` settles when the database has recorded that. */
+  /** Frees the slot of a hold whose work has ended. `settled` settles when the database has recorded that. */
   release({ id, organizationId }: HoldId, settled: Promise<unknown>): void {
     const finished = this.#finished.get(organizationId) ?? new Set();
     this.#finished.set(organizationId, finished.add(id));
@@ -35,7 +38,7 @@ export class ConcurrencySlots {
   }
 
   limit(organizationId: string, atOnce: number): HoldLimit {
-    // Iterated at each try, because more work may have ended by then.
+    // Iterated in each attempt, because more work may have ended by then.
     return {
       atOnce,
       over: { [Symbol.iterator]: () => [...(this.#finished.get(organizationId) ?? [])].values() },
@@ -43,8 +46,8 @@ export class ConcurrencySlots {
   }
 
   /**
-   * Runs `open`, and retries it for half a second while there is no free slot.
-   * @throws {ServiceError} `TOO_MANY_REQUESTS`, and any other error of `open`
+   * Runs `open`, and retries for half a second while no slot is free.
+   * @throws {ServiceError} `TOO_MANY_REQUESTS`, and any other error that `open` throws
    */
   async acquire<T>({ kind, limit }: Pick<NewHold, "kind" | "limit">, open: () => Promise<T>): Promise<T> {
     const startedAtMs = this.#clock.nowMs();

@@ -1,4 +1,4 @@
-/** A running service's last heartbeat, in any form that changes with each. */
+/** The last heartbeat of a running service, in any form that changes with each heartbeat. */
 export interface LastHeartbeat {
   readonly id: string;
   readonly heartbeat: string;
@@ -38,7 +38,9 @@ export class HeartbeatMonitor {
     });
   }
 
-  /** Restarts every service's timer, after the database was unreachable and no heartbeat could arrive. */
+  /**
+   * Restarts the timers of all services, after the database was unreachable and no heartbeat could arrive.
+   */
   reset(): void {
     this.#seen.clear();
   }

@@ -3,7 +3,7 @@ import { creditsFor, type UsageKind } from "../../../core/domain/usage/tariff.js
 import { Batches, BUSY } from "./batches.js";
 import { type Cover, type HoldId, type NewHold, retryingConflicts } from "./holds.js";
 
-/** The organization has as many active holds of the kind as it may. */
+/** Thrown if the organization already has as many active holds of this kind as it may. */
 export class TooManyAtOnce extends Error {
   override readonly name = "TooManyAtOnce";
 
@@ -12,7 +12,7 @@ export class TooManyAtOnce extends Error {
   }
 }
 
-/** The hold was already closed. */
+/** Thrown if the hold was already closed. */
 export class HoldIsOver extends Error {
   override readonly name = "HoldIsOver";
 
@@ -55,9 +55,9 @@ interface Changed {
 }
 
 /**
- * Opens, extends and posts holds for a running service, batching concurrent changes into one statement. Each
- * change has the effect of a separate statement, and a failure for one organization does not affect others.
- * Like those of `Holds`, changes are safe to repeat after a lost reply.
+ * Opens, extends and posts holds for a running service, and batches concurrent changes into one statement.
+ * Each change has the effect of a separate statement, and a failure for one organization does not affect
+ * others. Like the changes in `Holds`, they are safe to repeat after a lost reply.
  */
 export class HoldChanges {
   readonly #sql: Sql;
@@ -71,21 +71,25 @@ export class HoldChanges {
   }
 
   /**
-   * Holds the price of `quantity` if the organization has it. Also true when this hold is already open.
-   * @throws {TooManyAtOnce} when its limit is reached
-   * @throws {HoldIsOver} when it was already closed
+   * Holds the price of `quantity` if the organization can afford it. Also returns true if this hold is
+   * already open.
+   * @throws {TooManyAtOnce} if the organization's limit is reached
+   * @throws {HoldIsOver} if the hold was already closed
    */
   async open(hold: NewHold): Promise<boolean> {
     return (await this.openFor(hold)).isOpen;
   }
 
-  /** As `open`; also returns what is left, and the cap of the key that limits it. */
+  /** Like `open`, but also returns what is left, and the key's cap if that is the limit. */
   async openFor(hold: NewHold): Promise<Cover & { readonly isOpen: boolean }> {
     const credits = creditsFor(hold.quantity, hold.tariff);
     return await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits });
   }
 
-  /** Holds the price of `quantity`, or all that is left from `leastCredits` on. Throws as `open`. */
+  /**
+   * Holds the price of `quantity`, or everything that is left if that is at least `leastCredits`. Throws as
+   * `open`.
+   */
   async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
     const { isOpen: _, ...cover } = await this.#open(hold, { units: 0, wanted, least: leastCredits });
@@ -103,14 +107,14 @@ export class HoldChanges {
     return { isOpen: opened.outcome !== "too-few", ...toCover(opened) };
   }
 
-  /** As `Holds.extend`. */
+  /** Like `Holds.extend`. */
   async extend({ id, organizationId }: HoldId, credits: number): Promise<Cover | null> {
     const extended = await this.#batches.ask({ type: "extend", organizationId, id, wanted: credits });
     if (extended.outcome === "closed") return null;
     return toCover(extended);
   }
 
-  /** As `Holds.post`. */
+  /** Like `Holds.post`. */
   async post(
     { id, organizationId }: HoldId,
     units: number,

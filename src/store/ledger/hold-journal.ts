@@ -2,17 +2,17 @@ import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "nod
 import type { Log } from "../../../core/observe/log.js";
 import { isErrno } from "../postgres/secret-files.js";
 
-/** A zero-padded id, then units as an unsigned 64-bit number, little-endian. */
+/** Size of a cell: a zero-padded ID, then the units as an unsigned 64-bit little-endian number. */
 const CELL_BYTES = 64;
 const ID_BYTES = CELL_BYTES - 8;
 const FIRST_CELLS = 64;
 const TWO_TO_32 = 2 ** 32;
 
 /**
- * Records the units that each hold of this service must pay for, in a file with one cell per hold,
- * overwritten in place. A write takes microseconds and happens in the same turn of the event loop in which
- * bytes arrive or are sent, so the next start can bring the database up to date after a kill. There is no
- * fsync: writes survive the process, and after a crash of the machine, or when the disk fails (logged, never
+ * Records the units that each hold of this service must pay for, in a file with one cell per hold that is
+ * overwritten in place. A write takes microseconds and happens in the turn of the event loop in which bytes
+ * arrive or are sent, so the next start can bring the database up to date after a kill. There is no fsync:
+ * writes survive the process. After a crash of the machine, or if the disk fails (which is logged, never
  * thrown), the database's older numbers count.
  */
 export class HoldJournal {
@@ -20,10 +20,10 @@ export class HoldJournal {
   readonly #log: Log;
   readonly #cells = new Map<string, number>();
   readonly #freeCells: number[] = [];
-  /** The file's content after the next write. */
+  /** Content of the file after the next write. */
   #bytes: Buffer;
   #cellCount = 0;
-  /** Unwritten cells, `[first, end)`. */
+  /** Range of cells that were not written yet, `[first, end)`. */
   #dirty: { first: number; end: number } | null = null;
   #isFailing = false;
 
@@ -35,7 +35,7 @@ export class HoldJournal {
     this.#log = log;
   }
 
-  /** Opens the file. `left` has the units by hold from an earlier process. */
+  /** Opens the file. `left` contains the units by hold that an earlier process recorded. */
   static open(
     path: string,
     log: Log,
@@ -50,7 +50,7 @@ export class HoldJournal {
     return { journal: new HoldJournal(file, bytes, log), left };
   }
 
-  /** Drops everything: the database has all that an earlier process left. */
+  /** Drops everything, because the database has all that an earlier process left. */
   clear(): void {
     if (this.#file === null) return;
     ftruncateSync(this.#file);
@@ -60,20 +60,23 @@ export class HoldJournal {
     this.#cells.clear();
   }
 
-  /** Records the units of a hold, written on return. */
+  /** Records the units of a hold. They are written when this returns. */
   note(id: string, units: number): void {
     if (this.#isWritten(id, units)) return;
     this.#put(id, units);
     this.#write();
   }
 
-  /** The same, written with others at the end of this turn of the event loop, for small live messages. */
+  /**
+   * Records the units of a hold, but writes them with others at the end of this turn; for small live
+   * messages.
+   */
   noteSoon(id: string, units: number): void {
     if (this.#dirty === null) setImmediate(() => this.#write());
     this.#put(id, units);
   }
 
-  /** Drops a hold whose end the database has. */
+  /** Drops a hold whose end is in the database. */
   forget(id: string): void {
     const cell = this.#cells.get(id);
     if (cell === undefined) return;
@@ -83,7 +86,7 @@ export class HoldJournal {
     this.#write();
   }
 
-  /** Closes the file; later records are lost. */
+  /** Closes the file. Later records are lost. */
   close(): void {
     this.#write();
     if (this.#file !== null) closeSync(this.#file);
@@ -111,14 +114,14 @@ export class HoldJournal {
     const start = cell * CELL_BYTES;
     if (start >= this.#bytes.length) this.#grow();
     this.#bytes.fill(0, start, start + CELL_BYTES);
-    // A longer id would be cut and never found, and its hold settled by the database's numbers.
+    // A longer ID would be cut and never found, and its hold would be settled by the database's numbers.
     this.#bytes.write(id, start, ID_BYTES);
     this.#setUnits(cell, units);
   }
 
   #setUnits(cell: number, units: number): void {
     const start = cell * CELL_BYTES + ID_BYTES;
-    // Two halves instead of a BigInt, because this runs for every live message.
+    // Write two halves instead of a BigInt, because this runs for every live message.
     this.#bytes.writeUInt32LE(units % TWO_TO_32, start);
     this.#bytes.writeUInt32LE(Math.floor(units / TWO_TO_32), start + 4);
     this.#dirty ??= { first: cell, end: cell + 1 };

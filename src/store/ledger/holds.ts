@@ -2,7 +2,7 @@ import type { ISql, Sql } from "postgres";
 import type { Quantity, Tariff, UsageKind } from "../../../core/domain/usage/tariff.js";
 import type { UsageOrigin } from "../../../core/ports/usage-meter.js";
 
-/** Ids of the holds of jobs begin with it: they do not count in the limits on concurrent requests. */
+/** Prefix of the IDs of jobs' holds, which do not count towards the limits on concurrent requests. */
 const JOB_PREFIX = "job_";
 
 /** A hold to open. */
@@ -17,14 +17,14 @@ export interface NewHold {
   readonly limit?: HoldLimit;
 }
 
-/** How many active holds of one kind an organization may have, over all services. */
+/** Limit on an organization's active holds of one kind, across all services. */
 export interface HoldLimit {
   readonly atOnce: number;
-  /** Ids of holds whose work has ended although the database does not know it yet. */
+  /** IDs of holds whose work has ended, although the database does not know that yet. */
   readonly over: Iterable<string>;
 }
 
-/** Identifies an existing hold for a change. */
+/** Identifies an existing hold that is to be changed. */
 export type HoldId = Pick<NewHold, "id" | "organizationId">;
 
 /** A hold that a stopped service left active. */
@@ -35,27 +35,27 @@ export interface LeftHold {
   readonly units: number;
 }
 
-/** Totals of usage. */
+/** Sum of usage of one kind. */
 export interface UsageSum {
   readonly kind: UsageKind;
   readonly requests: number;
-  /** Characters of synthesis, seconds of audio. */
+  /** Characters of synthesis, or seconds of audio. */
   readonly quantity: number;
   readonly credits: number;
 }
 
-/** The credits of an open hold after it was opened or extended. */
+/** Credits of an open hold after it was opened or extended. */
 export interface Cover {
   readonly held: number;
-  /** Credits left in addition, to the organization or within the cap of the hold's key. */
+  /** Credits left beyond the hold, for the organization or within the cap of the hold's key. */
   readonly available: number;
-  /** The key's monthly cap, if that leaves less than the organization has. */
+  /** The key's monthly cap, if it leaves less than the organization has. */
   readonly cap?: number;
 }
 
 /**
  * Changes the table `holds` one hold at a time, with its account and transfer in the same statement. Every
- * change checks the state it starts from, so repeating one does nothing. Locks are always taken in the order
+ * change checks the state it starts from, so repeating it has no effect. Locks are always taken in the order
  * hold, account.
  */
 export class Holds {
@@ -65,7 +65,7 @@ export class Holds {
     this.#sql = sql;
   }
 
-  /** Counts active holds of an organization on all services, without those in `over`. */
+  /** Counts an organization's active holds on all services, except those in `over`. */
   async countInWork(organizationId: string, kind: UsageKind, over: Iterable<string>): Promise<number> {
     const [row] = await this.#sql<{ count: number }[]>`
       select count(*)::int as count from holds
@@ -75,8 +75,8 @@ export class Holds {
   }
 
   /**
-   * Raises an open hold to `credits`, or to what the organization has and its key's cap leaves. Null when it is
-   * not open any more.
+   * Raises an open hold to `credits`, or to what the organization has and its key's cap allows. Null if the
+   * hold is no longer open.
    */
   extend(id: string, credits: number): Promise<Cover | null> {
     return retryingConflicts(async () => {
@@ -85,7 +85,7 @@ export class Holds {
           select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
         if (hold === undefined) return null;
         const available = await lockAvailable(transaction, hold.organization_id);
-        // Read after the wait for the account, under whose lock the key's months change.
+        // Read this after waiting for the account, because the key's months change under its lock.
         const [key] = await transaction<{ room: number | null }[]>`
           select key_room(key_id, opened_at) as room from holds where id = ${id}`;
         const more = Math.max(0, Math.min(credits - hold.held, available, key?.room ?? available));
@@ -98,10 +98,10 @@ export class Holds {
   }
 
   /**
-   * Charges an open hold for `units`, at most for what it covers, and releases the rest. `posted` charges can
-   * be refunded until they are completed, `settled` ones are final.
+   * Charges an open hold for `units`, but at most for what it covers, and releases the rest. `posted` charges
+   * can be refunded until they are completed; `settled` ones are final.
    *
-   * @returns the credits, or null when the hold was not open any more
+   * @returns the credits; null if the hold was no longer open
    */
   post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
     return retryingConflicts(() => postHold(this.#sql, { id, units, state }));
@@ -112,7 +112,7 @@ export class Holds {
     await this.#sql`update holds set state = 'settled' where id = ${id} and state = 'posted'`;
   }
 
-  /** Refunds what a posted charge took for more than `units`, and makes the rest final. */
+  /** Refunds the part of a posted charge that exceeds `units`, and makes the rest final. */
   refund(id: string, units: number): Promise<void> {
     return retryingConflicts(async () => {
       await this.#sql`
@@ -134,8 +134,8 @@ export class Holds {
   }
 
   /**
-   * Ends an open hold without a charge. A missing one is inserted as voided, because the statement that opens
-   * it may still be in flight.
+   * Ends an open hold without a charge. If the hold does not exist, it is inserted as voided, because the
+   * statement that opens it may still be in flight.
    */
   void(hold: NewHold): Promise<void> {
     return retryingConflicts(async () => {
@@ -155,7 +155,7 @@ export class Holds {
     return retryingConflicts(() => voidLeftHold(this.#sql, id));
   }
 
-  /** Returns a key's monthly cap and what it leaves now; null without a cap. */
+  /** Returns a key's monthly cap and how much of it is left; null without a cap. */
   async keyBudget(keyId: string): Promise<{ readonly cap: number; readonly left: number } | null> {
     const [row] = await this.#sql<{ cap: number; left: number }[]>`
       select monthly_credits as cap, key_room(id, now()) as left
@@ -163,7 +163,7 @@ export class Holds {
     return row ?? null;
   }
 
-  /** Lists active holds of stopped services. */
+  /** Lists the active holds of stopped services. */
   async listLeft(): Promise<LeftHold[]> {
     return await this.#sql<LeftHold[]>`
       select id, kind, state, units from holds
@@ -171,14 +171,14 @@ export class Holds {
         and not exists (select from service_instances where service_instances.id = holds.service_id)`;
   }
 
-  /** Lists active holds of one service. */
+  /** Lists the active holds of one service. */
   async listOf(serviceId: string): Promise<LeftHold[]> {
     return await this.#sql<LeftHold[]>`
       select id, kind, state, units from holds
       where service_id = ${serviceId} and state in ('open', 'posted')`;
   }
 
-  /** Returns the price of `units` under an open hold's tariff. Null when it is not open. */
+  /** Returns the price of `units` under an open hold's tariff; null if the hold is not open. */
   async priceOf(id: string, units: number): Promise<number | null> {
     const [row] = await this.#sql<{ credits: number }[]>`
       select credits_for(${units}::bigint, units_per_second, tariff_credits, tariff_per_units) as credits
@@ -186,7 +186,7 @@ export class Holds {
     return row?.credits ?? null;
   }
 
-  /** Sums what an organization was charged for, by kind. */
+  /** Sums an organization's charges by kind. */
   async usage(organizationId: string): Promise<UsageSum[]> {
     return await this.#sql<UsageSum[]>`
       select kind, count(*) as requests, sum(units::float8 / units_per_second) as quantity, sum(amount) as credits
@@ -200,7 +200,9 @@ export class Holds {
       key_id, endpoint, state, units, held, closed_at)`;
   }
 
-  /** The columns that never change; with types, since some statements have no column to infer them from. */
+  /**
+   * Columns that never change. They are cast, since some statements have no column to infer their types from.
+   */
   #values(sql: ISql, { id, organizationId, serviceId, kind, quantity, tariff, origin }: NewHold) {
     return sql`${id}::text, ${organizationId}::text, ${serviceId}::text, ${kind}::text,
       ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
@@ -208,7 +210,7 @@ export class Holds {
   }
 }
 
-/** As `Holds.post`, once; in a transaction it is charged together with the transaction's other changes. */
+/** Like `Holds.post`, but only once. In a transaction, the charge is made together with the other changes. */
 export async function postHold(
   sql: ISql,
   { id, units, state }: { readonly id: string; readonly units: number; readonly state: "posted" | "settled" },
@@ -233,7 +235,10 @@ export async function postHold(
   return row?.amount ?? null;
 }
 
-/** As `Holds.voidLeft`, once; in a transaction it is released together with the transaction's other changes. */
+/**
+ * Like `Holds.voidLeft`, but only once. In a transaction, the hold is released together with the other
+ * changes.
+ */
 export async function voidLeftHold(sql: ISql, id: string): Promise<void> {
   await sql`
     with hold as (
@@ -254,8 +259,9 @@ async function lockAvailable(transaction: ISql, organizationId: string): Promise
 const CONFLICT_TRIES = 3;
 
 /**
- * Retries a change of the ledger after PostgreSQL lost a race inside itself; nothing was changed then. One
- * retry has always been enough. `run` must be one statement or one transaction, safe to repeat.
+ * Retries a change of the ledger after PostgreSQL lost a race inside itself, in which case nothing was
+ * changed. One retry has always been enough. `run` must be one statement or one transaction, and safe to
+ * repeat.
  */
 export async function retryingConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -268,10 +274,10 @@ export async function retryingConflicts<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Recognizes the two known races. PostgreSQL 18 reports "new multixact has more than one updating member"
- * (XX000) when two transactions update a row whose key a third has locked, a few times in thousands of
- * concurrent changes. And a statement that waited for a hold opened or extended meanwhile checks the account
- * against its old row, with too little held, before it finds the newer one.
+ * Recognizes the two known races. First, PostgreSQL 18 reports "new multixact has more than one updating
+ * member" (XX000) if two transactions update a row whose key a third one has locked; this happens a few times
+ * in thousands of concurrent changes. Second, a statement that waited while a hold was opened or extended
+ * checks the account against its old row, with too little held, before it finds the newer one.
  */
 function isConflict(error: unknown): boolean {
   const { code, message, table_name } = error as Readonly<Record<"code" | "message" | "table_name", unknown>>;

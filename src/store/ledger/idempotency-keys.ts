@@ -7,18 +7,18 @@ import {
 } from "../../../core/ports/idempotency.js";
 import { decideClaim, type LastAttempt } from "./claim-decision.js";
 
-/** Maximum number of rows that one statement removes, to keep it short. */
+/** Most rows that one statement deletes, to keep it short. */
 const REMOVED_AT_ONCE = 1_000;
 
 export interface NewAttempt extends KeyedRequest {
   readonly serviceId: string;
 }
 
-/** The port's `Claim`, without the functions of a running service. */
+/** The port's `Claim`, but without the functions of a running service. */
 export type ClaimedRow =
   | { readonly type: "begun"; readonly paid: Paid | null }
   /**
-   * `isSettling`: the work has ended and only its hold is still active, as it briefly is after every
+   * `isSettling`: the work has ended and only its hold is still active, as is briefly the case after every
    * response.
    */
   | { readonly type: "in-use"; readonly isSettling: boolean }
@@ -26,8 +26,8 @@ export type ClaimedRow =
   | { readonly type: "answered"; readonly answer: KeptAnswer };
 
 /**
- * Keeps the table `idempotency_keys`. Its primary key is the lock: of concurrent attempts one inserts its
- * row, and the others find it. Locks are taken in the order key, hold; no statement on holds reads keys.
+ * Manages the table `idempotency_keys`. Its primary key is the lock: of concurrent attempts, one inserts its
+ * row and the others find it. Locks are taken in the order key, hold; no statement on holds reads keys.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql;
@@ -36,17 +36,19 @@ export class IdempotencyKeys {
     this.#sql = sql;
   }
 
-  /** Registers a running attempt, replacing an earlier one that left nothing to replay. */
+  /** Registers a running attempt. Replaces an earlier one that left nothing to replay. */
   async claim(attempt: NewAttempt): Promise<ClaimedRow> {
     for (;;) {
       if (await this.#insert(attempt)) return { type: "begun", paid: null };
       const claimed = await this.#sql.begin((transaction) => claimTaken(transaction, attempt));
-      // Null: the conflicting row has just been removed.
+      // Null means that the conflicting row was just deleted.
       if (claimed !== null) return claimed;
     }
   }
 
-  /** Stores the response of a running attempt. False if the attempt was meanwhile presumed over. */
+  /**
+   * Stores the response of a running attempt. Returns false if the attempt was presumed over in the meantime.
+   */
   async answer(
     requestId: string,
     { status, headers, bytes, body }: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">,
@@ -67,14 +69,17 @@ export class IdempotencyKeys {
       where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Lists organizations with responses on disk, by the request id under which each is stored. */
+  /**
+   * Lists the organizations that have responses on disk, by the request ID under which each response is
+   * stored.
+   */
   async ownersOfLongAnswers(): Promise<Map<string, string>> {
     const rows = await this.#sql<{ request_id: string; organization_id: string }[]>`
       select request_id, organization_id from idempotency_keys where state = 'answered' and answer_body is null`;
     return new Map(rows.map((row) => [row.request_id, row.organization_id]));
   }
 
-  /** Drops the oldest bodies of organizations that have more than `bytes`. Returns how many. */
+  /** Drops the oldest bodies of organizations that have more than `bytes`. Returns how many were dropped. */
   async dropBodiesBeyond(bytes: number): Promise<number> {
     const rows = await this.#sql`
       update idempotency_keys set answer_body = null where (organization_id, key) in (
@@ -94,7 +99,7 @@ export class IdempotencyKeys {
       update idempotency_keys set state = 'over' where request_id = ${requestId} and state = 'running'`;
   }
 
-  /** Lists request ids of a service's running attempts. */
+  /** Lists the request IDs of a service's running attempts. */
   async listRunning(serviceId: string): Promise<string[]> {
     const rows = await this.#sql<{ request_id: string }[]>`
       select request_id from idempotency_keys where service_id = ${serviceId} and state = 'running'`;
@@ -107,7 +112,7 @@ export class IdempotencyKeys {
     return rows.length > 0;
   }
 
-  /** Removes expired keys, at most `REMOVED_AT_ONCE`. Returns how many. */
+  /** Deletes expired keys, at most `REMOVED_AT_ONCE`. Returns how many were deleted. */
   async removeExpired(): Promise<number> {
     const rows = await this.#sql`
       delete from idempotency_keys where (organization_id, key) in (
@@ -172,7 +177,8 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
     from idempotency_keys where organization_id = ${attempt.organizationId} and key = ${attempt.key}
     for update`;
   if (row === undefined) return null;
-  // A separate statement after the lock: joined to the first, it would see the hold as of before the wait.
+  // A separate statement after the lock: as part of the first one, it would see the hold as it was before the
+  // wait.
   const [hold] = await transaction<HoldRow[]>`
     select state, units, amount, held from holds where id = ${row.request_id}`;
   const paid = paidSoFar(row, hold);
@@ -203,7 +209,7 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
   }
 }
 
-/** Adds the last attempt's charge to those before it. */
+/** Adds the last attempt's charge to those of earlier attempts. */
 function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
   const last = hold !== undefined && isCharged(hold) ? hold : null;
   const units = row.paid_units + (last?.units ?? 0);
@@ -230,8 +236,8 @@ function answerOf(row: KeyRow, paid: Paid | null): KeptAnswer {
 }
 
 /**
- * Inserts a voided hold unless there is one, so that a service that was wrongly presumed stopped can no
- * longer open it and charge for the work twice. False when there is one.
+ * Inserts a voided hold unless there already is one, so that a service that was wrongly presumed stopped can
+ * no longer open it and charge for the work twice. Returns false if there is one.
  */
 async function forbidHold(transaction: ISql, organizationId: string, row: KeyRow): Promise<boolean> {
   const rows = await transaction`

@@ -14,13 +14,13 @@ import type { Settlements } from "./settlements.js";
 
 /** Audio that must be covered before a session starts. */
 const LEAST_SECONDS = 1;
-/** Audio covered ahead of what was accepted: twice the largest backlog that a client may send. */
+/** Audio to cover beyond what was accepted: twice the largest backlog that a client may send. */
 const AHEAD_SECONDS = 120;
-/** The hold is extended when less than this is left. */
+/** The hold is extended if less than this is left. */
 const EXTEND_BELOW_SECONDS = 60;
-/** Audio that may run ahead of the hold during an extension; what stays uncovered is not charged. */
+/** Audio that may run ahead of the hold while it is extended. What stays uncovered is not charged. */
 const GRACE_SECONDS = 60;
-/** Pause after an extension that failed or got less than requested. */
+/** Pause after an extension that failed or got less than it requested. */
 const RETRY_MS = 2_000;
 
 /** Returns the credits that a live session needs to start. */
@@ -43,7 +43,7 @@ export interface LiveHoldsParts {
 }
 
 /**
- * Tracks the open live holds of this service. Accepted audio is journaled twice: with every message in the
+ * Tracks the open live holds of this service. Accepted audio is recorded twice: with every message in the
  * service's own file, for its next start, and once a second in the database, as one value, for other
  * services.
  */
@@ -69,7 +69,7 @@ export class LiveHolds {
     return live;
   }
 
-  /** Settles sessions that are still open for what they accepted. */
+  /** Settles sessions that are still open, for the audio they accepted. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -97,7 +97,7 @@ export class LiveHolds {
   }
 }
 
-/** Keeps one live session's hold ahead of its audio. */
+/** Keeps the hold of one live session ahead of its audio. */
 export class LiveHold implements LiveMeter {
   acceptedSamples = 0;
   readonly #hold: NewHold;
@@ -105,13 +105,13 @@ export class LiveHold implements LiveMeter {
   readonly #onFunds: (funds: LiveFunds) => void;
   readonly #onEnded: () => void;
   #journaledSamples = 0;
-  /** Samples that the hold covers; null until it is open. */
+  /** Number of samples that the hold covers; null until it is open. */
   #coveredSamples: number | null = null;
-  /** The opening, or the last extension. */
+  /** The opening of the hold, or its last extension. */
   #request: Promise<void>;
   #isRequesting = true;
   #retryAtMs = 0;
-  /** The last request got less than it wanted, so there is no grace. */
+  /** True if the last request got less than it wanted, so there is no grace. */
   #isShort = false;
   #isSettled = false;
 
@@ -156,7 +156,7 @@ export class LiveHold implements LiveMeter {
     this.#journaledSamples = samples;
   }
 
-  /** Ends the session's funds after another service has presumed us stopped and settled the hold. */
+  /** Ends the session's funds, because another service presumed this one stopped and settled the hold. */
   closedElsewhere(): void {
     this.#journaledSamples = this.acceptedSamples;
     if (this.#isSettled) return;
@@ -174,7 +174,7 @@ export class LiveHold implements LiveMeter {
     );
     this.#parts.slots.release(this.#hold, charged);
     void charged.finally(this.#onEnded);
-    // Clients do not wait for an unreachable database; the charge follows later, with the same price.
+    // Clients do not wait for an unreachable database. The charge follows later, at the same price.
     within(this.#parts.answerMs, charged).then(
       (credits) => onCharged(credits ?? price),
       () => onCharged(price),
@@ -194,7 +194,7 @@ export class LiveHold implements LiveMeter {
       return 0;
     }
     if (totalSamples > this.#coveredSamples) await changes.extend(this.#hold, price);
-    // Null: an earlier try charged the same price, but its reply was lost.
+    // Null means that an earlier attempt charged the same price, but its reply was lost.
     return (await changes.post(this.#hold, totalSamples, "settled")) ?? price;
   }
 

@@ -7,7 +7,7 @@ export function outOfCredits(needed: number, left: number): ServiceError {
   return new ServiceError("OUT_OF_CREDITS", `out of credits: needs ${needed} credits, ${left} left`);
 }
 
-/** The error for work that a key's monthly cap does not cover. @param nowMs of the wall clock */
+/** Returns the error for work that exceeds a key's monthly cap. @param nowMs time of the wall clock */
 export function keyBudgetExceeded(
   budget: { readonly cap: number; readonly needed: number; readonly left: number },
   nowMs = Date.now(),
@@ -20,7 +20,7 @@ export function keyBudgetExceeded(
   );
 }
 
-/** Returns the error for a hold that needs `needed` credits more than it got. */
+/** Returns the error for a hold that needs `needed` more credits than it got. */
 export function notCovered(
   { available, cap }: Pick<Cover, "available" | "cap">,
   needed: number,
@@ -30,7 +30,7 @@ export function notCovered(
     : keyBudgetExceeded({ cap, needed, left: available });
 }
 
-/** Returns the UTC day on which the caps of keys reset, `2026-12-01`. */
+/** Returns the UTC day on which the caps of keys reset, such as `2026-12-01`. */
 export function nextMonth(nowMs: number): string {
   const now = new Date(nowMs);
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString().slice(0, 10);

@@ -6,20 +6,20 @@ import type { ClaimedRow, IdempotencyKeys } from "./idempotency-keys.js";
 import { METERING_UNAVAILABLE } from "./metering-errors.js";
 import { Settlements } from "./settlements.js";
 
-/** A hold is settled moments after its response; a claim waits for it this long, this often. */
+/** A hold is settled moments after its response. A claim waits for that this long, and checks this often. */
 const SETTLING_PAUSE_MS = 50;
 const SETTLING_PAUSES = 10;
-/** Time for which shutdown waits until the end of every attempt is written. */
+/** Time that shutdown waits until the end of every attempt is written. */
 const CLOSE_MS = 5_000;
 
-/** Provides idempotency keys on PostgreSQL to one running service. */
+/** Provides idempotency keys in PostgreSQL to one running service. */
 export class PostgresIdempotency implements Idempotency {
   readonly #keys: IdempotencyKeys;
   readonly #serviceId: string;
   readonly #log: Log;
-  /** Ended attempts, retried until written; their keys stay in use until then. */
+  /** Ends of attempts, retried until written. Their keys stay in use until then. */
   readonly #endings: Settlements;
-  /** Request ids of attempts whose end is not written yet. */
+  /** Request IDs of attempts whose end was not written yet. */
   readonly #running = new Set<string>();
 
   constructor(keys: IdempotencyKeys, serviceId: string, log: Log) {
@@ -48,7 +48,7 @@ export class PostgresIdempotency implements Idempotency {
       if (claimed.type !== "begun") this.#running.delete(requestId);
       return claimed;
     } catch (error) {
-      // The attempt may have been registered, or still be, although no reply arrived.
+      // The attempt may have been registered, or may still be, although no reply arrived.
       void claiming.catch(() => {}).then(() => this.#end(requestId));
       throw error;
     }
@@ -59,22 +59,22 @@ export class PostgresIdempotency implements Idempotency {
   }
 
   /**
-   * Ends attempts that the database has as running although this service knows that they have ended, as after
-   * the promotion of an asynchronous standby. Returns how many.
+   * Ends attempts that the database considers running although this service knows that they have ended; this
+   * happens after the promotion of an asynchronous standby. Returns how many there were.
    */
   async endForgotten(): Promise<number> {
     const suspects = (await this.#keys.listRunning(this.#serviceId)).filter(
       (requestId) => !this.#running.has(requestId),
     );
     if (suspects.length === 0) return 0;
-    // Queries again: some attempts may have ended while the first result was in flight.
+    // Query again, because some attempts may have ended while the first result was in flight.
     const still = new Set(await this.#keys.listRunning(this.#serviceId));
     const forgotten = suspects.filter((requestId) => still.has(requestId));
     for (const requestId of forgotten) await this.#keys.endAttempt(requestId);
     return forgotten.length;
   }
 
-  /** Waits until ends are written. May be called twice. */
+  /** Waits until all ends are written. May be called twice. */
   async close(): Promise<void> {
     await this.#endings.close(CLOSE_MS);
   }
@@ -87,13 +87,13 @@ export class PostgresIdempotency implements Idempotency {
           if (isKept) this.#running.delete(requestId);
           return isKept;
         } catch (error) {
-          // The client still gets the response; a repeated request is processed again, without a charge.
-          this.#log.warn({ err: error, requestId }, "answer not kept");
+          // The client still gets the response. A repeated request is processed again, without a charge.
+          this.#log.warn({ err: error, requestId }, "response not stored");
           return false;
         }
       },
       hears: (audioSha256) => this.#ask(this.#keys.noteAudio(requestId, audioSha256)),
-      // An unreachable database must not delay the caller, which has an answer to send.
+      // An unreachable database must not delay the caller, which has a response to send.
       over: () => within(ANSWER_MS, this.#end(requestId)).catch(() => {}),
     };
   }

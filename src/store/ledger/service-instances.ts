@@ -2,25 +2,25 @@ import type { ISql } from "postgres";
 import type { LastHeartbeat } from "./heartbeat-monitor.js";
 import { retryingConflicts } from "./holds.js";
 
-/** Audio that all open live holds of a service have accepted so far. */
+/** Audio that each open live hold of a service has accepted so far. */
 export interface ServiceJournal {
   readonly serviceId: string;
-  /** Counts up from 1. */
+  /** Sequence number, from 1. */
   readonly nth: number;
   readonly acceptedById: ReadonlyMap<string, number>;
 }
 
 export interface Journaled {
-  /** False, and nothing written, when the service was presumed stopped or has sent a later journal. */
+  /** False, with nothing written, if the service was presumed stopped or has sent a later journal. */
   readonly isWritten: boolean;
-  /** Its holds that are not open any more. */
+  /** Holds of the service that are no longer open. */
   readonly closed: ReadonlySet<string>;
 }
 
 /**
- * Keeps the table `service_instances`: running services, each with its last heartbeat and what its live
- * sessions have used. Deleting a service's row copies its journal to its holds in the same transaction
- * (`keep_journal`), where sweeps look.
+ * Manages the table `service_instances`: running services, each with its last heartbeat and the usage of its
+ * live sessions. When a service's row is deleted, its journal is copied to its holds in the same transaction
+ * (`keep_journal`), where sweeps look for it.
  */
 export class ServiceInstances {
   readonly #sql: ISql;
@@ -29,7 +29,7 @@ export class ServiceInstances {
     this.#sql = sql;
   }
 
-  /** Writes a heartbeat; the first one registers the service. */
+  /** Writes a heartbeat. The first one registers the service. */
   async heartbeat(id: string): Promise<void> {
     await this.#sql`
       insert into service_instances (id) values (${id}) on conflict (id) do update set seen_at = now()`;
@@ -64,7 +64,7 @@ export class ServiceInstances {
     return await this.#sql<LastHeartbeat[]>`select id, seen_at::text as heartbeat from service_instances`;
   }
 
-  /** Removes a silent service, unless it has sent a heartbeat since. */
+  /** Removes a silent service, unless it has sent a heartbeat in the meantime. */
   removeSilent({ id, heartbeat }: LastHeartbeat): Promise<void> {
     return retryingConflicts(async () => {
       await this.#sql`delete from service_instances where id = ${id} and seen_at::text = ${heartbeat}`;

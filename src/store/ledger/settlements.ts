@@ -5,13 +5,13 @@ import { succeedsWithin, within } from "../postgres/within.js";
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 /**
- * Longer than any statement may take: the driver never settles a query sent between the error and the close
- * of its connection. Settlements are safe to repeat.
+ * Longer than any statement may take: the driver never settles a query that is sent between the error and the
+ * close of its connection. Settlements are safe to repeat.
  */
 const ATTEMPT_MS = 15_000;
 
 /**
- * Retries charges and releases for as long as the database is unreachable. After a crash the next start
+ * Retries charges and releases for as long as the database is unreachable. After a crash, the next start
  * settles them.
  */
 export class Settlements {
@@ -20,7 +20,7 @@ export class Settlements {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
 
-  /** @param attemptMs after which a try counts as failed */
+  /** @param attemptMs time after which an attempt counts as failed */
   constructor(log: Log, attemptMs = ATTEMPT_MS) {
     this.#log = log;
     this.#attemptMs = attemptMs;
@@ -30,7 +30,7 @@ export class Settlements {
     return this.#running.size;
   }
 
-  /** Retries `work` until it succeeds. Null when it was given up. */
+  /** Retries `work` until it succeeds. Returns null if it was given up. */
   async settle<T>(holdId: string, work: () => Promise<T>): Promise<T | null> {
     const running = this.#persist(holdId, work);
     this.#running.add(running);
@@ -41,7 +41,7 @@ export class Settlements {
     }
   }
 
-  /** Waits for pending work, then gives it one more try. */
+  /** Waits for pending work, then makes one last attempt. */
   async close(withinMs: number): Promise<void> {
     const rest = Promise.allSettled(this.#running);
     const isDone = await succeedsWithin(withinMs, rest);
@@ -59,7 +59,7 @@ export class Settlements {
         this.#log[level]({ err: error, holdId }, "settlement failed");
         if (isOurMistake || this.#closing.signal.aborted) return null;
       }
-      // Aborted by `close`: one more try.
+      // `close` aborts the pause, for one last attempt.
       await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
     }
   }

@@ -14,17 +14,17 @@ export interface SpeechHoldParts {
   readonly settlements: Settlements;
   readonly slots: ConcurrencySlots;
   readonly journal: HoldJournal;
-  /** Translates database failures, and limits the wait for them. */
+  /** Translates database failures, and limits how long to wait for them. */
   readonly ask: <T>(question: Promise<T>) => Promise<T>;
-  /** Called when the end of the hold is stored, or if it was never opened. */
+  /** Called when the end of the hold is stored, or if the hold was never opened. */
   readonly onEnded: () => void;
 }
 
-/** Holds credits ahead of speech whose text arrives in pieces, and charges once for all of it. */
+/** Holds credits for speech whose text arrives in pieces, and charges all of it at once. */
 export class SpeechHold implements SpeechMeter {
   readonly #hold: NewHold;
   readonly #parts: SpeechHoldParts;
-  /** The opening and the extensions, in order; none of them rejects here. */
+  /** The opening and the extensions, in order. None of them rejects here. */
   #requests: Promise<unknown> = Promise.resolve();
   /** Whether the database may have an open hold. */
   #mayBeOpen = false;
@@ -55,7 +55,7 @@ export class SpeechHold implements SpeechMeter {
     this.#isSettled = true;
     const { settlements, slots, journal, onEnded } = this.#parts;
     const { id } = this.#hold;
-    // A crash from here on must charge for the same characters.
+    // A crash from here on must charge the same number of characters.
     journal.note(id, characters);
     const settled = this.#requests.then(async () => {
       if (this.#mayBeOpen) await settlements.settle(id, () => this.#charge(characters));
@@ -76,7 +76,7 @@ export class SpeechHold implements SpeechMeter {
     const quantity = { ...this.#hold.quantity, units: characters };
     const credits = creditsFor(quantity, this.#hold.tariff);
     const open = () => changes.openUpTo({ ...this.#hold, quantity }, credits);
-    // If the reply is lost, settling voids the hold, whether it was opened or not.
+    // If the reply is lost, settling voids the hold, whether or not it was opened.
     this.#mayBeOpen = true;
     const cover = await slots.acquire(this.#hold, open).catch((error: unknown) => {
       if (error instanceof ServiceError) this.#mayBeOpen = false;
@@ -91,7 +91,7 @@ export class SpeechHold implements SpeechMeter {
     const credits = creditsFor({ ...this.#hold.quantity, units: characters }, this.#hold.tariff);
     if (credits <= this.#heldCredits) return;
     const cover = await this.#parts.changes.extend(this.#hold, credits);
-    // Another service presumed this one stopped and settled the hold.
+    // Another service presumed this one stopped, and settled the hold.
     if (cover === null)
       throw new ServiceError("AUTH_UNAVAILABLE", "the hold for this speech was settled elsewhere");
     this.#heldCredits = cover.held;

@@ -1,13 +1,13 @@
 import type { Holds, LeftHold } from "./holds.js";
 
 /**
- * Settles holds of stopped services. Live sessions are charged for the journaled audio, other work for what
- * had reached its client. Only the file journal of the service that did the work knows the latter; without
- * it, incomplete responses are not charged. Concurrent sweeps are safe, because each step checks the state it
- * starts from.
+ * Settles holds of stopped services. Live sessions are charged for the audio in the journal, other work for
+ * what had reached its client. Only the file journal of the service that did the work knows the latter;
+ * without it, incomplete responses are not charged. Concurrent sweeps are safe, because each step checks the
+ * state it starts from.
  *
  * @param journaled units by hold, from the file journal of a stopped service
- * @returns how many holds there were
+ * @returns how many holds were settled
  */
 export async function sweep(
   holds: Holds,
@@ -19,12 +19,12 @@ export async function sweep(
 }
 
 /**
- * Settles holds of this service that the database has as active although their work has ended, as after the
- * promotion of an asynchronous standby. The file journal has dropped them, so they are released, except for
- * audio journaled in the database.
+ * Settles holds of this service that the database considers active although their work has ended; this
+ * happens after the promotion of an asynchronous standby. The file journal has already dropped them, so they
+ * are released, except for audio that the database's journal contains.
  *
- * @param isActive true from before a hold is opened until its end is written
- * @returns how many holds there were
+ * @param isActive returns true from before a hold is opened until its end is written
+ * @returns how many holds were settled
  */
 export async function sweepOwn(
   holds: Holds,
@@ -33,7 +33,7 @@ export async function sweepOwn(
 ): Promise<number> {
   const suspects = (await holds.listOf(serviceId)).filter(({ id }) => !isActive(id));
   if (suspects.length === 0) return 0;
-  // Queries again, because some may have ended while the first result was in flight.
+  // Query again, because some may have ended while the first result was in flight.
   const open = new Set((await holds.listOf(serviceId)).map(({ id }) => id));
   const forgotten = suspects.filter(({ id }) => open.has(id));
   await settleAll(holds, forgotten, new Map());
@@ -56,7 +56,7 @@ async function settleAll(
 
 async function settleLive(holds: Holds, id: string, units: number): Promise<void> {
   if (units === 0) return await holds.voidLeft(id);
-  // Audio may have run ahead of the hold during an extension.
+  // Audio may have run ahead of the hold while it was extended.
   const price = await holds.priceOf(id, units);
   if (price === null) return;
   await holds.extend(id, price);

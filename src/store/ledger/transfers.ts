@@ -1,7 +1,7 @@
 import type { ISql } from "postgres";
 import { FREE_GRANT_CREDITS } from "../../../core/domain/usage/tariff.js";
 
-/** An immutable movement of credits from one account to another. */
+/** An immutable transfer of credits from one account to another. */
 export interface Transfer {
   readonly reference: string;
   readonly kind: "grant" | "topup" | "charge" | "refund";
@@ -19,7 +19,7 @@ interface NewTransfer {
   readonly amount: number;
 }
 
-/** Keeps the table `transfers`. Charges and refunds are written with their hold, in `holds.ts`. */
+/** Manages the table `transfers`. `holds.ts` writes charges and refunds together with their hold. */
 export class Transfers {
   readonly #sql: ISql;
 
@@ -27,7 +27,7 @@ export class Transfers {
     this.#sql = sql;
   }
 
-  /** Grants an organization its free credits, once. Returns whether it did now. */
+  /** Grants an organization its free credits, but only once. Returns whether this call granted them. */
   async grantFree(organizationId: string): Promise<boolean> {
     return await this.#credit({
       reference: `grant:free:${organizationId}`,
@@ -39,10 +39,10 @@ export class Transfers {
   }
 
   /**
-   * Credits a payment, once per reference.
+   * Credits a payment, but only once per reference.
    *
-   * @returns false when the same payment was already credited
-   * @throws {Error} when the reference belongs to another payment, or there is no such organization
+   * @returns false if the same payment was already credited
+   * @throws {Error} if the reference belongs to a different payment, or the organization does not exist
    */
   async topUp(organizationId: string, amount: number, payment: string): Promise<boolean> {
     const reference = `topup:${payment}`;
@@ -63,7 +63,7 @@ export class Transfers {
       from transfers where debit_account = ${organizationId} or credit_account = ${organizationId} order by id`;
   }
 
-  /** Inserts the transfer and changes the balance, in one statement. */
+  /** Inserts the transfer and changes the balance in one statement. */
   async #credit({ reference, kind, debitAccount, organizationId, amount }: NewTransfer): Promise<boolean> {
     const rows = await this.#sql`
       with transfer as (

@@ -32,23 +32,24 @@ import { SpeechHold } from "./speech-hold.js";
 import { sweep, sweepOwn } from "./sweep.js";
 
 const DEFAULT_RULES = {
-  /** Time for which a client's request waits for the database. */
+  /** Time that a client's request waits for the database. */
   answerMs: ANSWER_MS,
   heartbeatMs: 5_000,
-  /** A service without a heartbeat for this long counts as stopped. */
+  /** A service that sends no heartbeat for this long counts as stopped. */
   silentMs: 30_000,
   journalMs: 1_000,
-  /** Time for which shutdown waits for settlements. */
+  /** Time that shutdown waits for settlements. */
   closeMs: 5_000,
 };
 
 export type MeterRules = Readonly<typeof DEFAULT_RULES>;
 
 /**
- * Response bodies that one organization may keep in the database; dropped ones are produced again for free.
+ * Size of the response bodies that an organization may keep in the database. Dropped ones are produced again
+ * for free.
  */
 const KEPT_BODIES_BYTES = 64 * 2 ** 20;
-/** Once a minute. */
+/** Drops bodies once a minute. */
 const HEARTBEATS_PER_DROP = 12;
 
 /** Time for which the result of a test write is reused, however many readiness checks arrive. */
@@ -57,12 +58,12 @@ const TEST_WRITE_VALID_MS = 250;
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
-  /** This service's own, since it batches. */
+  /** Not shared with other services, since it batches changes. */
   readonly changes: HoldChanges;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly tariffs: Tariffs;
-  /** This service's own; closed with the meter. */
+  /** Not shared with other services; closed with the meter. */
   readonly journal: HoldJournal;
   /** Runs with each heartbeat. */
   readonly upkeep?: () => Promise<void>;
@@ -83,7 +84,7 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #settlements: Settlements;
   readonly #slots: ConcurrencySlots;
   readonly #liveHolds: LiveHolds;
-  /** Ids of holds from before they are opened until their end is written. */
+  /** IDs of holds, from before they are opened until their end is written. */
   readonly #active = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   readonly #monitor: HeartbeatMonitor;
@@ -110,8 +111,8 @@ export class PostgresUsageMeter implements UsageMeter {
   /**
    * Registers the service and settles holds of stopped services.
    *
-   * @param predecessorId a service that is known to have stopped
-   * @param journaled units by hold, from its journal
+   * @param predecessorId ID of a service that is known to have stopped
+   * @param journaled units by hold, from that service's journal
    */
   async start(predecessorId: string | null, journaled?: ReadonlyMap<string, number>): Promise<void> {
     const { instances, holds, journal, log } = this.#parts;
@@ -127,8 +128,8 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 
   /**
-   * Resolves to whether the database accepts a write within `withinMs`; one that only answers queries cannot
-   * serve clients. Concurrent checks share one write, and its result for a moment.
+   * Resolves to whether the database accepts a write within `withinMs`: a database that only answers queries
+   * cannot serve clients. Concurrent checks share one write, and its result is reused for a moment.
    */
   async canWrite(withinMs: number): Promise<boolean> {
     if (this.#timer === null) return false;
@@ -154,8 +155,8 @@ export class PostgresUsageMeter implements UsageMeter {
     await this.#settlements.close(this.#rules.closeMs);
     this.#parts.journal.close();
     await within(this.#rules.answerMs, this.#parts.instances.remove(this.serviceId)).catch((error) => {
-      // Another service's sweep, or our next start, does the same a little later.
-      this.#parts.log.warn({ err: error }, "service registration not removed");
+      // Another service's sweep or our next start will do the same a little later.
+      this.#parts.log.warn({ err: error }, "could not remove the service registration");
     });
   }
 
@@ -196,7 +197,7 @@ export class PostgresUsageMeter implements UsageMeter {
     } catch (error) {
       if (isRejection(error)) this.#active.delete(hold.id);
       else {
-        // The hold may have been opened although its reply did not arrive.
+        // The hold may have been opened although the reply did not arrive.
         const voided = this.#settlements.settle(hold.id, () => holds.void(hold));
         this.#leave(hold, voided);
       }
@@ -229,7 +230,7 @@ export class PostgresUsageMeter implements UsageMeter {
     return this.#liveHolds.open(hold, onFunds, () => this.#active.delete(hold.id));
   }
 
-  /** Frees the hold's slot now, and forgets the hold when `settled` settles. */
+  /** Frees the hold's slot now. Forgets the hold when `settled` settles. */
   #leave(hold: NewHold, settled: Promise<unknown>): void {
     this.#slots.release(hold, settled);
     void settled.finally(() => this.#active.delete(hold.id));
@@ -251,7 +252,7 @@ export class PostgresUsageMeter implements UsageMeter {
     const then = async (work: () => Promise<unknown>): Promise<void> => {
       const done = last.then(() => this.#settlements.settle(hold.id, work));
       last = done;
-      // An unreachable database must not delay the caller, which has an answer to finish.
+      // An unreachable database must not delay the caller, which has a response to finish.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
     const leave = (work: () => Promise<unknown>): Promise<void> => {
@@ -291,20 +292,20 @@ export class PostgresUsageMeter implements UsageMeter {
       if (settled > 0) log.info({ settled }, "holds of stopped services settled");
       const forgotten = await sweepOwn(holds, this.serviceId, (id) => this.#active.has(id));
       if (forgotten > 0)
-        log.error({ forgotten }, "the database has forgotten how holds ended: they are released");
+        log.error({ forgotten }, "the database has lost the ends of some holds; they are released");
       await idempotencyKeys.removeExpired();
-      // Rarely, because it reads every key.
+      // Only rarely, because it reads every key.
       if (this.#heartbeats++ % HEARTBEATS_PER_DROP === 0)
         await idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
       await this.#parts.upkeep?.();
     } catch (error) {
-      // While the database was unreachable no heartbeat arrived, so give every service time to send one.
+      // No heartbeat arrived while the database was unreachable, so give every service time to send one.
       this.#monitor.reset();
       log.warn({ err: error }, "heartbeat not written");
     }
   }
 
-  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time, and rejections */
+  /** @throws {ServiceError} `AUTH_UNAVAILABLE` if the database does not answer in time; also rejections */
   async #ask<T>(question: Promise<T>): Promise<T> {
     try {
       return await within(this.#rules.answerMs, question);
@@ -318,7 +319,7 @@ export class PostgresUsageMeter implements UsageMeter {
 
 const REJECTIONS = ["TOO_MANY_REQUESTS", "OUT_OF_CREDITS", "KEY_BUDGET_EXCEEDED"];
 
-/** Returns true if an error is the database's answer, not a failure to reach it. */
+/** Returns true if an error is the database's response, not a failure to reach it. */
 function isRejection(error: unknown): error is ServiceError {
   return error instanceof ServiceError && REJECTIONS.includes(error.code);
 }

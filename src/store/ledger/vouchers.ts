@@ -17,15 +17,15 @@ export interface Voucher {
 export interface NewVoucher {
   readonly credits: number;
   readonly note: string;
-  /** Null: does not expire. */
+  /** Null if the vouchers do not expire. */
   readonly lifetimeDays: number | null;
 }
 
-/** Digits and letters that are not mistaken for one another. */
+/** Digits and letters that are hard to mistake for one another. */
 const ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const CODE_LETTERS = 20;
 
-/** Keeps the table `vouchers`: codes worth credits, redeemable once, stored as keyed hashes. */
+/** Manages the table `vouchers`: codes worth credits that can be redeemed once, stored as keyed hashes. */
 export class Vouchers implements TopUps {
   readonly #sql: Sql;
   readonly #pepper: string;
@@ -35,7 +35,7 @@ export class Vouchers implements TopUps {
     this.#pepper = pepper;
   }
 
-  /** Creates a voucher. Only this response has its code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
+  /** Creates a voucher. Only this result contains the code: 100 random bits as `XXXXX-XXXXX-XXXXX-XXXXX`. */
   async create({ credits, note, lifetimeDays }: NewVoucher): Promise<Voucher & { readonly code: string }> {
     const id = `vch_${randomBytes(12).toString("hex")}`;
     const letters = Array.from({ length: CODE_LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
@@ -52,7 +52,7 @@ export class Vouchers implements TopUps {
     return await this.#sql<Voucher[]>`select ${this.#columns()} from vouchers order by created_at, id`;
   }
 
-  /** Redeems a code, in any case and with or without dashes. */
+  /** Redeems a code, written in upper or lower case, with or without dashes. */
   async redeem({ organizationId, userId, proof }: TopUpOrder): Promise<number | null> {
     const letters = proof.toUpperCase().replace(/[^0-9A-Z]/g, "");
     return await this.#sql.begin(async (transaction) => {

@@ -2,8 +2,8 @@ import { FREE_GRANT_CREDITS } from "../../../core/domain/usage/tariff.js";
 import type { Migration } from "../postgres/migrate.js";
 
 /**
- * Money: accounts, immutable transfers between two of them, and credits held for work in progress. The rules that must
- * never break are constraints, so no program can break them.
+ * Money: accounts, immutable transfers between two of them, and credits held for work in progress. Invariants
+ * are database constraints, so no program can break them.
  */
 export const ledger: Migration = {
   version: 2,

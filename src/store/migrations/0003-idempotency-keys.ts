@@ -1,6 +1,9 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Keys under which clients repeat a billed request without paying twice, each with the paid answer. */
+/**
+ * Keys under which clients repeat a billed request without paying twice, each with the response they paid
+ * for.
+ */
 export const idempotencyKeys: Migration = {
   version: 3,
   name: "idempotency-keys",

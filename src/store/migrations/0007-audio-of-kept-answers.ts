@@ -1,8 +1,8 @@
 import type { Migration } from "../postgres/migrate.js";
 
 /**
- * Adds the hash of the audio transcribed under a key whose request gives a URL: the file there may have
- * changed.
+ * Adds the hash of the audio transcribed for a key whose request contains a URL, because the file at the URL
+ * may change.
  */
 export const audioOfKeptAnswers: Migration = {
   version: 7,

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Adds the origin of a session, so that its owner can recognize it. Deleted with the session. */
+/** Adds where a session was opened, so that its owner can recognize it. Deleted with the session. */
 export const originsOfSessions: Migration = {
   version: 8,
   name: "origins-of-sessions",

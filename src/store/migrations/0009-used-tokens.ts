@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Each token opens one live socket, on whichever service. */
+/** Makes each token open only one live socket, across all services. */
 export const usedTokens: Migration = {
   version: 9,
   name: "used-tokens",

@@ -2,7 +2,7 @@ import type { Migration } from "../postgres/migrate.js";
 
 /**
  * Opens holds in a function, so that the organization's account is locked before its other holds are counted.
- * A single statement would count the state before its wait for the lock, so two services could both take the
+ * A single statement would count the state before it waited for the lock, so two services could both take the
  * last slot.
  */
 export const holdsAtOnce: Migration = {

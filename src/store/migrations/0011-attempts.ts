@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Counts sign-in and similar attempts over all services. */
+/** Counts sign-in attempts and the like across all services. */
 export const attempts: Migration = {
   version: 11,
   name: "attempts",

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Stores the usage of a service's live sessions as one value, not as a row for each hold. */
+/** Stores the usage of a service's live sessions as one value, instead of one row per hold. */
 export const journalsOfServices: Migration = {
   version: 12,
   name: "journals-of-services",

@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Index for a service's regular query of its running attempts among the keys of a day. */
+/** Index for a service's regular query: its running attempts among all keys of a day. */
 export const runningKeys: Migration = {
   version: 14,
   name: "running-keys",

@@ -1,8 +1,9 @@
 import type { Migration } from "../postgres/migrate.js";
 
 /**
- * The tables of pg-boss 10 (its schema version 24, as `PgBoss.getConstructionPlans()` prints them), and our two
- * queues. They are part of our migrations, because services that start together take turns there.
+ * The tables of pg-boss 10 (its schema version 24, as printed by `PgBoss.getConstructionPlans()`), and our
+ * two queues. They are part of our migrations, because those already make services that start together take
+ * turns.
  */
 export const jobQueue: Migration = {
   version: 15,

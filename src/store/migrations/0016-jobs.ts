@@ -2,8 +2,8 @@ import type { Migration } from "../postgres/migrate.js";
 import { CHANGES_OF_HOLDS } from "./0013-changes-of-holds.js";
 
 /**
- * Transcriptions that outlive their request, with their audio and results; the queue is pg-boss's. Holds of jobs do
- * not count in the limits on concurrent requests.
+ * Transcriptions that continue after their request ends, with their audio and results. The queue is
+ * pg-boss's. Holds of jobs do not count towards the limits on concurrent requests.
  */
 export const jobs: Migration = {
   version: 16,

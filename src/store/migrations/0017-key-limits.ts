@@ -1,9 +1,9 @@
 import type { Migration } from "../postgres/migrate.js";
 
 /**
- * Adds monthly caps, allowed endpoints, expiry and a second secret to keys, and counts what each key spends in
- * a month. A trigger keeps the counter, so that every change of a hold, also of an older service, changes both
- * in one transaction.
+ * Adds monthly caps, allowed endpoints, expiry and a second secret to keys, and counts what each key spends
+ * per month. A trigger maintains the counter, so that every change of a hold, even by an older service,
+ * updates both in one transaction.
  */
 export const keyLimits: Migration = {
   version: 17,

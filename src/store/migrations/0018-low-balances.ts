@@ -1,6 +1,6 @@
 import type { Migration } from "../postgres/migrate.js";
 
-/** Remembers which organizations were warned, so that each crossing of the limit sends one mail. */
+/** Remembers which organizations were warned, so that each fall below the limit sends one mail. */
 export const lowBalances: Migration = {
   version: 18,
   name: "low-balances",

@@ -18,7 +18,7 @@ import { jobs } from "./0016-jobs.js";
 import { keyLimits } from "./0017-key-limits.js";
 import { lowBalances } from "./0018-low-balances.js";
 
-/** Every migration in order. New ones are added at the end; one that was released is never edited. */
+/** All migrations in order. New ones are added at the end; released ones are never edited. */
 export const MIGRATIONS: readonly Migration[] = [
   organizationsAndKeys,
   ledger,

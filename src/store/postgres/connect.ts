@@ -8,7 +8,7 @@ const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_PAUSE_S = 0.2;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const REACHABLE_POLL_MS = 500;
-/** Converts int8 and numeric, text by default, to numbers; ours stay far below 2^53. */
+/** Converts int8 and numeric, which are text by default, to numbers. Ours stay far below 2^53. */
 const NUMBERS = { to: 20, from: [20, 1700], parse: Number, serialize: String };
 
 /** Creates a pool of connections, opened on demand. */
@@ -17,7 +17,7 @@ export function connect(target: PostgresConnection | string, log: Log): Sql {
     max: MAX_CONNECTIONS,
     types: { numbers: NUMBERS },
     connect_timeout: CONNECT_TIMEOUT_S,
-    // The driver's own pause grows to 20 s, too long once the database is back.
+    // The driver's own pause grows to 20 s, which is too long once the database is back.
     backoff: () => RECONNECT_PAUSE_S,
     connection: { application_name: "dauys" },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "database notice"),
@@ -29,9 +29,9 @@ export function connect(target: PostgresConnection | string, log: Log): Sql {
 }
 
 /**
- * Waits for a database that may start at the same time as we do.
+ * Waits for a database that may be starting at the same time as this process.
  *
- * @throws {Error} with the last failure as its cause, when it does not answer within `limitMs`
+ * @throws {Error} with the last failure as its cause, if the database does not answer within `limitMs`
  */
 export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
   const deadlineMs = performance.now() + limitMs;
@@ -49,7 +49,7 @@ export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
   }
 }
 
-/** Whether a later attempt may succeed; false for a wrong password or a missing database. */
+/** Returns whether a later attempt may succeed; false for a wrong password or a missing database. */
 function isTransient(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const startingUp = "57P03";

@@ -1,16 +1,16 @@
 import type { Sql } from "postgres";
 import type { Clock, SharedClock } from "../../../core/ports/clock.js";
 
-/** A reading may be off by half its round trip; slower ones are discarded. */
+/** A reading may be off by half its round trip, so slower ones are discarded. */
 const SLOWEST_MS = 1_000;
 
 /**
- * Follows the database's clock: read periodically, and advanced by the process's monotonic clock in between.
+ * Follows the database's clock: reads it periodically, and uses the process's monotonic clock in between.
  */
 export class DatabaseClock implements SharedClock {
   readonly #sql: Sql;
   readonly #clock: Clock;
-  /** From the monotonic clock to the database's; null before the first `sync`. */
+  /** Offset of the database's clock from the monotonic clock; null before the first `sync`. */
   #offsetMs: number | null = null;
 
   constructor(sql: Sql, clock: Clock) {
@@ -28,7 +28,7 @@ export class DatabaseClock implements SharedClock {
     this.#offsetMs = row.nowMs - (askedAtMs + tookMs / 2);
   }
 
-  /** @throws {Error} before the first `sync` */
+  /** Returns the time. @throws {Error} before the first `sync` */
   nowMs(): number {
     if (this.#offsetMs === null) throw new Error("the database's clock was not read yet");
     return this.#clock.nowMs() + this.#offsetMs;

@@ -21,23 +21,23 @@ export interface PostgresConnection {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string;
   readonly purpose: LockPurpose;
   readonly log: Log;
 }
 
-/** In the data folder while the server runs, for operators' commands. */
+/** File in the data folder, for operator commands, while the server runs. */
 export const CONNECTION_FILE = "postgres.json";
 
 /** Pause between a crash and the restart, so that a short fault does not use up all restarts. */
 const RESTART_PAUSE = { firstMs: 250, longestMs: 5_000 };
-/** Three segments of the write-ahead log; with less the server may not start. */
+/** Three segments of the write-ahead log. With less space, the server may not start. */
 const LEAST_FREE_BYTES = 48 * 2 ** 20;
 const START_TRIES = 8;
 /**
- * About a minute, then it counts as another crash. A restarted server needs its old port, which another
- * process may have taken meanwhile.
+ * Attempts over about a minute; then the failure counts as another crash. A restarted server needs its old
+ * port, which another process may have taken in the meantime.
  */
 const RESTART_TRIES = 20;
 const START_PAUSE_MS = 300;
@@ -47,7 +47,7 @@ const STILL_RUNNING = /still in use|lock file "postmaster.pid" already exists/;
 /** Runs a private PostgreSQL in the data folder: starts, supervises, restarts and stops it. */
 export class EmbeddedPostgres {
   readonly connection: PostgresConnection;
-  /** Settles with the reason when the server is given up after too many crashes. */
+  /** Settles with the reason if the server is given up after too many crashes. */
   readonly lost: Promise<Error>;
   readonly #lock: FolderLock;
   readonly #dataDir: string;
@@ -87,14 +87,14 @@ export class EmbeddedPostgres {
         id: "private-database",
         start,
         pause: RESTART_PAUSE,
-        // A full or read-only disk is not the server's fault, and may be fixed meanwhile.
+        // A full or read-only disk is not the server's fault, and may be fixed in the meantime.
         isExcused: async ({ reason, servedMs }) => {
           const isDiskShort = await isDiskFull(dataDir);
           log.error({ ending: reason.message, servedMs, isDiskShort }, "private database ended, restarting");
           return isDiskShort;
         },
         onUp: ({ pid }) => log.info({ serverPid: pid }, "private database up"),
-        // `isExcused` has logged it, with the state of the disk.
+        // `isExcused` has already logged it, together with the state of the disk.
         onDown: () => {},
         onGiveUp: (ending) => {
           const { maxRestarts, windowMs } = RESTART_LIMITS;
@@ -113,8 +113,8 @@ export class EmbeddedPostgres {
   /**
    * Locks the folder, creates the cluster on first use, and starts the server on a free loopback port.
    *
-   * @throws {FolderInUse} when another service or command uses the folder
-   * @throws {Error} when the server cannot run here; the message names `DATABASE_URL`
+   * @throws {FolderInUse} if another service or command uses the folder
+   * @throws {Error} if the server cannot run here; the message suggests `DATABASE_URL`
    */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const { dataDir, log } = options;
@@ -146,7 +146,7 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Process id of the running server. */
+  /** Process ID of the running server. */
   get pid(): number | undefined {
     return this.#supervisor.child?.pid;
   }
@@ -162,13 +162,13 @@ export class EmbeddedPostgres {
     try {
       await rm(join(this.#dataDir, CONNECTION_FILE), { force: true });
     } finally {
-      // Also on a read-only disk: a server that is restarted forever would keep the process alive.
+      // Do this even on a read-only disk: a server that is restarted forever would keep the process alive.
       await this.#supervisor.stop().finally(() => this.#lock.release());
     }
   }
 }
 
-/** Resolves to whether the disk of a folder has too little space for the server, or is not writable. */
+/** Returns whether a folder's disk has too little space for the server, or is not writable. */
 async function isDiskFull(folder: string): Promise<boolean> {
   try {
     const { bavail, bsize } = await statfs(folder);
@@ -191,13 +191,13 @@ async function startOnFreePort(
       const patience = { tries: START_TRIES, passing: [STILL_RUNNING] };
       return { server: await startWithRetry(processOptions, patience), processOptions };
     } catch (error) {
-      // Another process may have taken the port since we checked.
+      // Another process may have taken the port since it was checked.
       if (tries >= START_TRIES || !isStartError(error, PORT_TAKEN)) throw error;
     }
   }
 }
 
-/** Starts the server, and retries while a passing obstacle remains, such as the rest of a killed server. */
+/** Starts the server. Retries while a temporary obstacle remains, such as leftovers of a killed server. */
 async function startWithRetry(
   options: PostgresProcessOptions,
   patience: {

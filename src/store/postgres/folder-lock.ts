@@ -6,14 +6,14 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isErrno } from "./secret-files.js";
 
-/** A service holds the folder while it runs, an operator's command briefly. */
+/** A service holds the folder for as long as it runs, an operator's command only briefly. */
 export type LockPurpose = "service" | "command";
 
 export interface LockHolder {
   readonly pid: number;
   readonly purpose: LockPurpose;
   readonly host: string;
-  /** Distinguishes a process from a later one with the same id; null where the system has no `/proc`. */
+  /** Distinguishes a process from a later one with the same ID; null on systems without `/proc`. */
   readonly startedAt: string | null;
   readonly nonce: string;
 }
@@ -22,7 +22,7 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-/** Another process uses the folder. */
+/** Thrown if another process uses the folder. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
   readonly holder: LockHolder;
@@ -30,7 +30,7 @@ export class FolderInUse extends Error {
   constructor(folder: string, holder: LockHolder) {
     super(
       `Cannot use the data folder ${folder}: a ${holder.purpose} with process id ${holder.pid} on ${holder.host} ` +
-        "uses it. Stop that one, or set DATA_DIR to another folder",
+        "uses it. Stop it, or set DATA_DIR to another folder",
     );
     this.holder = holder;
   }
@@ -38,16 +38,16 @@ export class FolderInUse extends Error {
 
 const LOCK_FILE = "dauys.lock";
 const HEARTBEAT_MS = 1_000;
-/** A holder on another host has failed when it misses this many heartbeats. */
+/** A holder on another host that misses this many heartbeats counts as dead. */
 const SILENT_HEARTBEATS = 5;
-/** Bounds the retries of processes that compete for the same abandoned lock. */
+/** Limits the retries of processes that compete for the same abandoned lock. */
 const MAX_TRIES = 100;
 const TAKING_OVER_POLL_MS = 20;
 
 /**
- * Locks the folder for this process. The lock of a dead process is taken over.
+ * Locks the folder for this process. Takes over the lock of a dead process.
  *
- * @throws {FolderInUse} when another process, or an earlier call of this one, holds it
+ * @throws {FolderInUse} if another process, or an earlier call by this one, holds the lock
  */
 export async function lockFolder(folder: string, purpose: LockPurpose): Promise<FolderLock> {
   await makeFolder(folder);
@@ -64,8 +64,8 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
 }
 
 /**
- * Creates a missing folder that others may traverse but not list, because a private database that runs as
- * another OS user has its folder inside.
+ * Creates a missing folder that others may traverse but not list: a private database that runs as another OS
+ * user has its folder inside.
  */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -77,7 +77,7 @@ async function claim(path: string, me: LockHolder): Promise<boolean> {
   const draft = `${path}.${me.nonce}`;
   try {
     await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
-    // The link appears with its content, or not at all when the name is taken.
+    // The link appears together with its content, or not at all if the name is taken.
     await link(draft, path);
     return true;
   } catch (error) {
@@ -91,7 +91,7 @@ async function claim(path: string, me: LockHolder): Promise<boolean> {
 function hold(path: string, me: LockHolder): FolderLock {
   const heartbeat = setInterval(() => {
     const now = new Date();
-    // A failed heartbeat counts as missed by the process that waits for it.
+    // The process that waits for this heartbeat counts a failed one as missed.
     utimes(path, now, now).catch(() => {});
   }, HEARTBEAT_MS);
   heartbeat.unref();
@@ -110,7 +110,7 @@ async function isAtWork(path: string, holder: LockHolder): Promise<boolean> {
   return isAlive(holder.pid) && (await startOf(holder.pid)) === holder.startedAt;
 }
 
-/** Watches for a heartbeat, because process ids of another host or container mean nothing here. */
+/** Watches for a heartbeat, because process IDs of another host or container mean nothing here. */
 async function hasHeartbeat(path: string): Promise<boolean> {
   const before = await modifiedAtMs(path);
   for (let beat = 0; beat < SILENT_HEARTBEATS; beat++) {
@@ -121,15 +121,15 @@ async function hasHeartbeat(path: string): Promise<boolean> {
 }
 
 /**
- * Replaces an abandoned lock by ours. The right to do so is itself a lock, named after the abandoned one, and
- * its holder checks again. So only one process at a time compares and replaces, and never replaces a new
- * lock. A right whose holder died meanwhile is taken over likewise.
+ * Replaces an abandoned lock with ours. The right to do so is itself a lock, named after the abandoned one,
+ * and its holder checks again. So only one process at a time compares and replaces, and a new lock is never
+ * replaced. If the holder of the right dies, the right is taken over in the same way.
  *
- * @param seen the abandoned lock, null where the file has none
- * @returns false when another process was faster, or is about to be: then start over
+ * @param seen the abandoned lock; null if the file contains none
+ * @returns false if another process was faster, or is about to be; the caller then starts over
  */
 async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): Promise<boolean> {
-  // A file that is not ours may contain anything.
+  // The file may not be ours, and may contain anything.
   const right = `${path}.after-${encodeURIComponent(seen?.nonce ?? "none").slice(0, 64)}`;
   if (!(await claim(right, me))) {
     const other = await readHolder(right);
@@ -152,7 +152,7 @@ async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): 
   }
 }
 
-/** Reads a lock. Null when the file has none, after a full disk or a power failure. */
+/** Reads a lock. Null if the file contains none, as after a full disk or a power failure. */
 async function readHolder(path: string): Promise<LockHolder | null | "missing"> {
   try {
     const holder = JSON.parse(await readFile(path, "utf8")) as Partial<LockHolder> | null;
@@ -176,23 +176,23 @@ async function modifiedAtMs(path: string): Promise<number | null> {
   return found?.mtimeMs ?? null;
 }
 
-/** Returns boot and start tick of a process, where there is `/proc`. */
+/** Returns the boot and start tick of a process, on systems with `/proc`. */
 async function startOf(pid: number): Promise<string | null> {
   try {
     const [status, boot] = await Promise.all([
       readFile(`/proc/${pid}/stat`, "utf8"),
       readFile("/proc/sys/kernel/random/boot_id", "utf8"),
     ]);
-    // The command, in parentheses, may contain spaces; the start time is the 20th field after it.
+    // The command, in parentheses, may contain spaces. The start time is the 20th field after it.
     const startTick = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
     return `${boot.trim()}/${startTick}`;
   } catch {
-    // No /proc, or no such process.
+    // There is no /proc, or the process does not exist.
     return null;
   }
 }
 
-/** Whether a process runs, under any user. A zombie does not. */
+/** Returns whether a process is running, as any user. A zombie is not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -202,13 +202,13 @@ export function isAlive(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Whether a process has ended but was not reaped, as in a container without an init process. */
+/** Returns whether a process has ended but was not reaped, as in a container without an init process. */
 function isZombie(pid: number): boolean {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, "utf8");
     return /^[ZX]/.test(status.slice(status.lastIndexOf(")") + 2));
   } catch {
-    // No /proc, or the process has just ended.
+    // There is no /proc, or the process has just ended.
     return false;
   }
 }

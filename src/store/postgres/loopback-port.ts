@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ephemeral ports (Linux: from 32,768), which any outgoing connection may take while the server
- * restarts.
+ * Below the ephemeral ports (Linux: from 32,768), because any outgoing connection may take one of those while
+ * the server restarts.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 const TRIES = 50;
 
 /**
- * Finds a port of the loopback interface that is free now.
+ * Finds a port on the loopback interface that is currently free.
  *
- * @throws {Error} when none is found
+ * @throws {Error} if there is none
  */
 export async function freeLoopbackPort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -23,7 +23,7 @@ export async function freeLoopbackPort(): Promise<number> {
   throw new Error(`Cannot find a free port on 127.0.0.1 from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
 }
 
-/** Resolves to whether nothing listens on a port of 127.0.0.1. */
+/** Returns whether nothing listens on a port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   server.listen(port, "127.0.0.1");

@@ -1,25 +1,25 @@
 import type { Sql } from "postgres";
 import { queueSchemaOf } from "./queue-schema.js";
 
-/** One step of the schema, forward only. The SQL has no parameters but the schema of the job queue. */
+/** One step of the schema, forward only. The only parameter of the SQL is the schema of the job queue. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string | ((queueSchema: string) => string);
 }
 
-/** The advisory lock of a service that migrates the database: "dauy" in ASCII. */
+/** Advisory lock that a service holds while it migrates the database: "dauy" in ASCII. */
 const MIGRATION_LOCK = 0x64617579;
 
 /**
  * Applies missing migrations in one transaction. Services that start together take turns.
  *
  * @returns how many migrations ran
- * @throws {Error} when a newer version of the service has migrated the database
+ * @throws {Error} if a newer version of the service has migrated the database
  */
 export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   return await sql.begin(async (transaction) => {
-    // Waiting for other services, and migrating large tables, may take long.
+    // Waiting for other services and migrating large tables may take long.
     await transaction`set local statement_timeout = 0`;
     await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     await transaction`

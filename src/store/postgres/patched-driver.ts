@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 const PATCHED_SHA256 = "9f015f290881f8fa09c9431053ce7830670125993307cca895d94b1a5718ca72";
 
 /**
- * Refuses an unpatched database driver, after `npm ci --ignore-scripts` or an update: days later a connection
- * that closes at the wrong moment would end the service.
+ * Rejects an unpatched database driver, as after `npm ci --ignore-scripts` or an update. With one, a
+ * connection that closes at the wrong moment would end the service days later.
  *
- * @param path of the driver's `connection.js`
- * @throws {Error} naming what to run
+ * @param path path of the driver's `connection.js`
+ * @throws {Error} that says which command to run
  */
 export function requirePatchedDriver(path: string = installedConnection()): void {
   const found = createHash("sha256").update(readFileSync(path)).digest("hex");

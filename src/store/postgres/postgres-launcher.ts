@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 
 /** A way to start PostgreSQL, which refuses to run as root. */
 export interface PostgresLauncher {
-  /** For messages: "user namespace", "user nobody". */
+  /** Name for messages, such as "user namespace" or "user nobody". */
   readonly name: string;
   readonly prefix: readonly string[];
-  /** The OS user who runs the programs and owns their files; null for ours. */
+  /** The OS user who runs the programs and owns their files; null for the current user. */
   readonly user: OsUser | null;
 }
 
@@ -19,20 +19,20 @@ interface OsUser {
 
 export interface LauncherChoice {
   readonly postgresPath: string;
-  /** An existing folder that the server must be able to write. */
+  /** An existing folder that the server must be able to write to. */
   readonly clusterDir: string;
-  /** Owner of an existing cluster's files; null for a new cluster. */
+  /** Owner of the existing cluster's files; null for a new cluster. */
   readonly ownerUid: number | null;
 }
 
 const DIRECT: PostgresLauncher = { name: "this user", prefix: [], user: null };
-/** Root outside, an ordinary user inside: files keep their owner. */
+/** Root outside, an ordinary user inside, so files keep their owner. */
 const USER_NAMESPACE: PostgresLauncher = {
   name: "user namespace",
   prefix: ["unshare", "-U", "--map-user=1000", "--map-group=1000"],
   user: null,
 };
-/** The kernel sends SIGINT when the service is killed; PostgreSQL shuts down fast on it. */
+/** When the service is killed, the kernel sends SIGINT, on which PostgreSQL shuts down fast. */
 const END_WITH_PARENT = ["setpriv", "--pdeathsig", "INT"];
 const SERVICE_USERS = ["postgres", "nobody"];
 const PROBE_TIMEOUT_MS = 10_000;
@@ -40,9 +40,9 @@ const PROBE_TIMEOUT_MS = 10_000;
 const run = promisify(execFile);
 
 /**
- * Finds a way to start PostgreSQL here, and gives a new cluster's folder to the user who will own it.
+ * Finds a way to start PostgreSQL here. Gives the folder of a new cluster to the user who will own it.
  *
- * @throws {Error} naming each attempt and `DATABASE_URL`
+ * @throws {Error} that lists each attempt and suggests `DATABASE_URL`
  */
 export async function chooseLauncher(choice: LauncherChoice): Promise<PostgresLauncher> {
   const endsWithParent = await endWithParent();
@@ -134,7 +134,10 @@ function identity(launcher: PostgresLauncher): Pick<SpawnOptions, "uid" | "gid">
   return launcher.user === null ? {} : { uid: launcher.user.uid, gid: launcher.user.gid };
 }
 
-/** Passes nothing of ours on: no secrets, and no PG* variables that would configure the private server. */
+/**
+ * Passes on nothing of our environment: no secrets, and no PG* variables that would configure the private
+ * server.
+ */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"] ?? "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -14,12 +14,12 @@ export interface PostgresProcessOptions {
   readonly port: number;
 }
 
-/** Thrown if the server ended before it was ready; the message ends with its last output. */
+/** Thrown if the server ended before it was ready. The message ends with the server's last output. */
 export class PostgresStartError extends Error {
   override readonly name = "PostgresStartError";
 }
 
-/** In `postmaster.pid` once the server accepts connections. */
+/** Written to `postmaster.pid` once the server accepts connections. */
 const READY = "ready";
 const READY_WITHIN_MS = 60_000;
 const READY_POLL_MS = 20;
@@ -27,7 +27,7 @@ const FAST_SHUTDOWN_MS = 15_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
-/** Few processes and little memory, for one client and small tables. */
+/** Settings for few processes and little memory, since there is one client with small tables. */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -49,7 +49,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 /** Runs the server process once, from ready to exit. */
 export class PostgresProcess implements Child {
   readonly ended: Promise<Error | null>;
-  /** Resolves to the kind of exit. */
+  /** Resolves to how the process ended. */
   readonly #exited: Promise<string>;
   readonly #child: ChildProcess;
   #isStopping = false;
@@ -61,7 +61,7 @@ export class PostgresProcess implements Child {
     this.#child = child;
     this.#exited = hasExited(child);
     this.ended = this.#exited.then((how) => (this.#isStopping ? null : new Error(how)));
-    // For a process that exits without stopping the server; after kill -9 the kernel does the same.
+    // For a process that exits without stopping the server. After kill -9, the kernel does the same.
     process.on("exit", this.#endWithUs);
     void this.#exited.then(() => process.off("exit", this.#endWithUs));
   }
@@ -69,7 +69,7 @@ export class PostgresProcess implements Child {
   /**
    * Starts the server and waits until it accepts connections.
    *
-   * @throws {PostgresStartError} when it exits instead, or is not ready within a minute
+   * @throws {PostgresStartError} if it exits instead, or is not ready within a minute
    */
   static async start(options: PostgresProcessOptions): Promise<PostgresProcess> {
     await rotate(options.logPath);
@@ -102,7 +102,7 @@ export class PostgresProcess implements Child {
     return this.#child.pid;
   }
 
-  /** Stops the server. Disconnects clients; everything committed is on disk. May be called twice. */
+  /** Stops the server and disconnects its clients. Everything committed is on disk. May be called twice. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#child.pid === undefined) return;
@@ -118,13 +118,14 @@ export class PostgresProcess implements Child {
   }
 
   /**
-   * Waits for `ready` in `postmaster.pid`, which needs neither connection nor password, or for `watched` to
+   * Waits until `postmaster.pid` says `ready`, which needs no connection and no password, or `watched` is
+   * aborted.
    * abort.
    */
   async #isReady(clusterDir: string, watched: AbortSignal): Promise<void> {
     while (true) {
       const lines = (await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
-      // The file of a killed server says "ready" too, with another process id.
+      // The file of a killed server also says "ready", but with a different process ID.
       if (Number(lines[0]) === this.#child.pid && lines[7]?.trim() === READY) return;
       if (watched.aborted) return;
       await sleep(READY_POLL_MS);
@@ -137,7 +138,7 @@ async function hasExited(child: ChildProcess): Promise<string> {
     child.once("exit", (code, signal) =>
       resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`),
     );
-    // A program that cannot start reports an error and never exits.
+    // A program that cannot be started reports an error and never exits.
     child.once("error", (error) => resolve(error.message));
   });
 }

@@ -1,8 +1,8 @@
 import type { ISql } from "postgres";
 
 /**
- * Returns the schema of the job queue's tables: `pgboss`, or one that belongs to ours if that is not the usual
- * one, so that two installations in one database have separate queues.
+ * Returns the schema of the job queue's tables: `pgboss`, or a separate one if our own schema is not the
+ * default, so that two installations in one database have separate queues.
  */
 export async function queueSchemaOf(sql: ISql): Promise<string> {
   const [row] = await sql<{ name: string | null }[]>`select current_schema() as name`;

@@ -3,15 +3,15 @@ import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Reads a secret from a file that only its owner can read, or creates it. Concurrent processes get the same
- * one.
+ * Reads a secret from a file that only its owner can read, or creates the file. Concurrent processes get the
+ * same secret.
  */
 export async function rememberedSecret(path: string, make: () => string): Promise<string> {
   const known = await readIfPresent(path);
   if (known !== null) return known;
   const draft = await writeDraft(path, make());
   try {
-    // Linking is atomic, and never replaces the file of a faster process.
+    // Linking is atomic, and never replaces the file of a process that was faster.
     await link(draft, path);
   } catch (error) {
     if (!isErrno(error, "EEXIST")) throw error;
@@ -28,7 +28,7 @@ export async function writeSecret(path: string, text: string): Promise<void> {
   await rename(await writeDraft(path, text), path);
 }
 
-/** Reads and trims a file. Null when it is missing or empty. */
+/** Reads and trims a file. Null if it is missing or empty. */
 export async function readIfPresent(path: string): Promise<string | null> {
   try {
     return (await readFile(path, "utf8")).trim() || null;

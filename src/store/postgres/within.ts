@@ -1,9 +1,9 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 
-/** Time for which a client's request waits for the database. */
+/** Time that a client's request waits for the database. */
 export const ANSWER_MS = 3_000;
 
-/** Settles as `work` does, or fails after `limitMs`. */
+/** Settles as `work` does, or rejects after `limitMs`. */
 export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -16,7 +16,7 @@ export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Resolves to whether `work` succeeds within `limitMs`. */
+/** Returns whether `work` succeeds within `limitMs`. */
 export function succeedsWithin(limitMs: number, work: Promise<unknown>): Promise<boolean> {
   return within(limitMs, work).then(
     () => true,
@@ -25,10 +25,10 @@ export function succeedsWithin(limitMs: number, work: Promise<unknown>): Promise
 }
 
 /**
- * Waits for an answer that a client's request needs.
+ * Waits for a query result that a client's request needs.
  *
- * @param detail message for the client when there is none
- * @throws {ServiceError} `AUTH_UNAVAILABLE` when the query fails or takes more than `ANSWER_MS`
+ * @param detail message for the client if there is no result
+ * @throws {ServiceError} `AUTH_UNAVAILABLE` if the query fails or takes longer than `ANSWER_MS`
  */
 export async function orUnavailable<T>(
   query: Promise<T>,

@@ -25,7 +25,7 @@ for (const { name, skip, open } of BUSES) {
     });
     after(() => buses.stop());
 
-    /** A front and a host, each with its own connection; `end` closes both. */
+    /** Connects a front and a host over separate connections; `end` closes both. */
     async function pair(
       perform: CallHostOptions["perform"],
       changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},
@@ -181,7 +181,7 @@ for (const { name, skip, open } of BUSES) {
       await other.end();
     });
 
-    test("only the bus's own lost-peer message ends a call", async () => {
+    test("only the bus's own message about a lost peer ends a call", async () => {
       const go = deferred<void>();
       const signals: AbortSignal[] = [];
       const { begin, lost, atFront, node, front, end } = await pair(async ({ signal }) => {
@@ -230,8 +230,8 @@ for (const { name, skip, open } of BUSES) {
           await atHost.bus?.drain();
         }
       }
-      // The call itself and the first part; later messages may only be about the call, and can be lost
-      // without effect.
+      // Only the loss of the call itself or of the first part must have these endings. Later messages may all
+      // be about the call, and losing them may have no effect.
       assert.deepEqual(endings.slice(0, 2), ["unknown", "gap"]);
       for (const ending of endings)
         assert.ok(["unknown", "gap", "done"].includes(String(ending)), String(ending));

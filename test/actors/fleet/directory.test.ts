@@ -47,7 +47,7 @@ function fleet() {
       clock.advance(ms);
       look();
     },
-    /** Places a lane on a node. Returns the messages received, and a function that ends it. */
+    /** Places a lane on a node. Returns the messages that it gets, and a function that ends it. */
     lane: async () => {
       const told: string[] = [];
       const watcher = {
@@ -98,7 +98,7 @@ test("a draining node accepts no lane and reports draining until its last lane e
   assert.equal(told.length, 2);
 });
 
-test("a node that rejected a lane or had left is tried again after its next heartbeat", async () => {
+test("a node that rejected a lane or left is tried again after its next heartbeat", async () => {
   const { directory, heartbeat, chosen } = fleet();
   await heartbeat();
   directory.avoid("n");
@@ -118,7 +118,7 @@ test("a front puts its second lane on another node, even when both are placed at
   await heartbeat({ node: "m", used: 9 });
   await heartbeat({ node: "n" });
   const [one, other] = await both;
-  // Both waited for the first node.
+  // Both lanes waited for the first node.
   assert.deepEqual([one.node, other.node], ["n", "n"]);
   assert.equal(chosen(), "m");
   const more = await Promise.all([lane(), lane(), lane()]);
@@ -127,7 +127,7 @@ test("a front puts its second lane on another node, even when both are placed at
   assert.equal(chosen(), "n");
 });
 
-test("a waiting lane gets a node at the node's first heartbeat, or the reason why its wait ended", async () => {
+test("a waiting lane gets a node with the node's first heartbeat, or the reason why its wait ended", async () => {
   const { directory, heartbeat } = fleet();
   const controller = new AbortController();
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => undefined };
@@ -156,7 +156,7 @@ test("a moving lane no longer counts on the node that it leaves, but still watch
   assert.deepEqual(one.told, ["silent"]);
 });
 
-test("a lane follows heartbeats to the latest version that its node supports", async () => {
+test("a lane uses the latest version that its node's heartbeats report", async () => {
   const { directory, heartbeat } = fleet();
   let heard = 0;
   const watcher = { silent: () => undefined, draining: () => undefined, heard: () => void heard++ };
@@ -171,7 +171,7 @@ test("a lane follows heartbeats to the latest version that its node supports", a
   assert.equal(heard, 1);
 });
 
-test("a node is full when its heartbeat reports it", async () => {
+test("a node is full when its heartbeat says so", async () => {
   const { directory, heartbeat } = fleet();
   assert.ok(!directory.isFull("n"));
   await heartbeat({ capacity: 2, used: 1 });

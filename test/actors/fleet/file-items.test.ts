@@ -6,7 +6,7 @@ import { FileBytes } from "../../../actors/fleet/file-items.js";
 const BEFORE = 8;
 const memory = new Uint8Array(64).map((_, index) => index).subarray(BEFORE, 32);
 
-test("a node gets the bytes that it requests", async () => {
+test("a node gets exactly the bytes that it requests", async () => {
   const bytes = new FileBytes([{ memory }]);
   assert.deepEqual([...(await bytes.read(0, 2, 3))], [10, 11, 12]);
   assert.equal((await bytes.read(0, 0, memory.length)).length, memory.length);

@@ -36,7 +36,7 @@ const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 const TASKS = 2;
 
-/** Speech without pauses, so that only the maximum length ends a piece. */
+/** Speech without pauses, in which only the maximum length ends a piece. */
 function withoutPauses(pcm: Int16Array): Int16Array {
   const moment = RATE_HZ / 50;
   const moments = Array.from({ length: Math.floor(pcm.length / moment) }, (_, at) =>
@@ -46,7 +46,7 @@ function withoutPauses(pcm: Int16Array): Int16Array {
 }
 
 /**
- * Sentences with pauses, some of them at the very end. @param denseSeconds seconds of speech without a pause
+ * Writes sentences with pauses, some of them at the very end. @param denseSeconds seconds without a pause
  */
 async function file(denseSeconds: number): Promise<string> {
   const path = join(await temporaryFolder(), "speech.wav");
@@ -60,7 +60,7 @@ async function file(denseSeconds: number): Promise<string> {
 
 type Loaded = Awaited<ReturnType<typeof recognizerIn>>;
 
-/** Does the work of a file worker in this thread. */
+/** Does a file worker's work in this thread. */
 function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = async () => {}): FilePool {
   return {
     workerCount: TASKS,
@@ -97,7 +97,7 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   const own = { ...OF_FLEET, kind: "transcription", model: manifest.id } as const;
   const buses = openHub();
   const hosts: CallHost[] = [];
-  /** Of all nodes. */
+  /** Spans of all nodes. */
   const engineSpans = new RecordedSpans();
   const bus = await buses.connect();
   const directory = new FleetDirectory({
@@ -133,7 +133,10 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   };
 }
 
-/** The shipped recogniser, and one with an unlimited encoder memory, whose state is sent with each part. */
+/**
+ * The shipped recogniser, and one whose encoder memory is unlimited, so that its state is sent with each
+ * part.
+ */
 async function recognizers(): Promise<readonly Loaded[]> {
   const { MODELS_DIR } = await lightModels();
   const kept = TINY_RECOGNIZERS.find(({ forget }) => !forget)!;
@@ -186,7 +189,7 @@ test("files transcribed by nodes", async (t) => {
     });
   }
 
-  await t.test("a node that ends during any task leaves it to another node", async () => {
+  await t.test("if a node ends during a task, another node takes over", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const type of ["hear", "decode"]) {
       const { engine, lost, startNode, end } = await fleet(shipped!);

@@ -1,4 +1,4 @@
-// A lane continues on nodes with room: a gateway reaches more workers than it has lanes.
+// A lane can also continue on other nodes with room, so a gateway reaches more workers than it has lanes.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
@@ -12,7 +12,7 @@ import { LiveListener } from "../../support/live-listener.js";
 const SAID = new Int16Array(640);
 const ROOM_FOR_ONE = { workerCount: 1, sessionsPerWorker: 1 };
 
-/** Reports a session's node as soon as it is opened there; `finalize` counts as its pause. */
+/** Reports a session's node as soon as the session is opened there. `finalize` counts as a pause. */
 function tellingWorker(node: string): LiveHostOptions["startWorker"] {
   return async (_, onMessage) => {
     const epochs = new Map<number, number>();
@@ -49,7 +49,7 @@ async function fleet(t: TestContext, lanes: number) {
   });
   return {
     ...{ engine, moves, endings },
-    /** Nodes with room for one session for each worker. */
+    /** Starts nodes with room for one session per worker. */
     startNodes: async (names: readonly string[], changes: Partial<LiveHostOptions> = {}) => {
       for (const name of names) {
         const of = { ...ROOM_FOR_ONE, node: name, startWorker: tellingWorker(name), ...changes };
@@ -71,7 +71,7 @@ async function fleet(t: TestContext, lanes: number) {
   };
 }
 
-/** Nodes that a session has used, in order. */
+/** Lists the nodes that a session has used, in order. */
 function nodesOf({ events }: LiveListener): readonly string[] {
   return events.flatMap((event) => (event.type === "partial" ? [event.text] : []));
 }
@@ -140,6 +140,6 @@ test("a lane on two nodes survives a lost node and leaves a draining one", async
     ],
   );
   for (const session of [one, other]) assert.equal((await session.finish()).type, "finished");
-  // Its last heartbeat may be recent enough for the lane to be offered to it again.
+  // The lane may be offered to the lost node again if its last heartbeat is recent enough.
   assert.deepEqual([endings[0], ...endings.slice(1).filter((ending) => ending !== "gone")], ["unknown"]);
 });

@@ -27,7 +27,7 @@ const anyRecord = fc.record(
   { noNullPrototype: true },
 );
 
-/** As NATS provides bytes: a Buffer inside a larger one, at any offset. */
+/** Bytes as NATS provides them: a Buffer within a larger one, at any offset. */
 function lent(bytes: Uint8Array, offset: number): Buffer {
   const around = Buffer.alloc(bytes.length + offset + 3, 255);
   around.set(bytes, offset);
@@ -50,7 +50,7 @@ test("records survive a bundle at any offset", () => {
   );
 });
 
-test("audio survives after records of any length", () => {
+test("audio survives after a record of any length", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 9 }),

@@ -23,11 +23,11 @@ const SEND: Fate = () => "send";
 
 const faults: unknown[] = [];
 const hub = new InProcessHub((error) => void faults.push(error));
-/** The connection of the first node. */
+/** Connection of the first node. */
 const nodeBus = new LossyBus(hub.connect(), TO_FRONT, (nth) => fateOfReport(nth));
 let fateOfReport = SEND;
 let worker: Partial<LiveHostOptions>;
-/** The node that accepts lanes; earlier ones have ended. */
+/** The node that accepts lanes. Earlier nodes have ended. */
 let host: LiveHost;
 let expected: Final[];
 
@@ -49,7 +49,7 @@ after(async () => {
   assert.deepEqual(faults, []);
 });
 
-/** A gateway with its own connection, whose bundles may be lost. */
+/** A gateway with a separate connection, whose bundles may be lost. */
 async function gateway(t: TestContext, fate = SEND, changes: Partial<LiveEngineOptions> = {}) {
   const bus = new LossyBus(hub.connect(), TO_NODE, fate);
   const remote = await remoteLiveEngine(bus, changes);
@@ -115,12 +115,12 @@ test("a bus outage costs a replay but no word", async (t) => {
   assert.deepEqual(endings, ["reconnect"]);
 });
 
-test("audio ahead of its node's answers is bounded by the window", async (t) => {
+test("the window limits how much audio is sent before the node acknowledges it", async (t) => {
   const { engine, inFlightBytes } = await gateway(t);
   fateOfReport = () => "hold";
   const listener = new LiveListener(engine);
   const seconds = 40;
-  // 1.3 MB; the window holds 1 MB in addition to the record headers.
+  // This is 1.3 MB. The window holds 1 MB, not counting record headers.
   listener.feed.write(silence(seconds));
   await eventually("the window is full", () => inFlightBytes() > 1_000_000);
   assert.ok(inFlightBytes() < 1_100_000, `${inFlightBytes()}`);
@@ -156,7 +156,7 @@ test("a node that ends before its sessions have paused costs a replay but no wor
   const finals = await speak(engine, async () => {
     host = await liveHost(hub.connect(), worker);
     await host.start();
-    // No more audio follows, so the session is in the middle of an utterance.
+    // No more audio follows, so the session stays in the middle of an utterance.
     await leaving.drain(0);
     await eventually("the lane has a place on the other", () => moves.length === 1);
     assert.equal(leaving.sessionCount, 1);
@@ -192,13 +192,13 @@ test("a node that disconnects costs a replay on the next one, and loses no word"
   const { engine, endings } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {
-    // With room for one session.
+    // This node has room for one session.
     host = await liveHost(hub.connect(), { ...worker, sessionsPerWorker: 1 });
     await host.start();
     await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  // Its last heartbeat may be recent enough for the lane to be offered to it again.
+  // The lane may be offered to the lost node again if its last heartbeat is recent enough.
   assert.deepEqual(
     [endings[0], ...new Set(endings.slice(1))],
     ["unknown", ...(endings.length > 1 ? ["gone"] : [])],
@@ -220,7 +220,7 @@ test("a session and its audio wait until a full node has room", async (t) => {
   assert.deepEqual(endings, []);
 });
 
-test("a session goes to another node if its own has no room", async (t) => {
+test("a session moves to another node if its own has no room", async (t) => {
   const { engine, endings, moves } = await gateway(t);
   const first = new LiveListener(engine);
   const pieces = cut(DIALOGUE, [1_600]);

@@ -68,8 +68,8 @@ test("chooses the less loaded of two random nodes", () => {
     const node = placeLane(heartbeats, WANTED, none, random)!.node;
     chosen.set(node, (chosen.get(node) ?? 0) + 1);
   }
-  // The fullest node loses to every other; no node gets more than a quarter, the share with two choices of
-  // eight.
+  // The fullest node loses to every other one. No node gets more than a quarter, which is the share that two
+  // choices out of eight give.
   assert.equal(chosen.get("n7"), undefined);
   for (let index = 0; index < 7; index++) {
     const times = chosen.get(`n${index}`) ?? 0;
@@ -104,7 +104,7 @@ test("a lane moves only to a closer zone or to balance its front's lanes, never 
   assert.ok(moves > 0);
 });
 
-test("the latest version of both ranges is used", () => {
+test("uses the latest version that both ranges contain", () => {
   const range = fc
     .tuple(fc.nat({ max: 5 }), fc.nat({ max: 3 }))
     .map(([least, more]) => ({ least, most: least + more }));
@@ -118,7 +118,7 @@ test("the latest version of both ranges is used", () => {
   );
 });
 
-test("only encoded heartbeats can be decoded", () => {
+test("rejects bytes that are not a heartbeat", () => {
   fc.assert(
     fc.property(anyHeartbeat(1), (heartbeat) =>
       assert.deepEqual(decodeHeartbeat(encodeHeartbeat(heartbeat)), heartbeat),

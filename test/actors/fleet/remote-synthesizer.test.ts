@@ -25,13 +25,13 @@ import { SILENT } from "../../support/silent-log.js";
 const NEVER = new AbortController().signal;
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "сәлем", speed: 1, nfe: 8, seed: 3 };
 const OF_FLEET = { cell: "c", zone: "z", model: "m", manifest: "h" };
-/** The last one is larger than a message. */
+/** The last part is larger than a message. */
 const PARTS = [1_000, 3, 17, 140_000].map((length, at) =>
   Int16Array.from({ length }, (_, n) => n * (at + 1)),
 );
 const BOUNDS = Int32Array.of(0, 5, 70_000, 141_020);
 
-/** Produces the same piece each time, one part a turn. */
+/** Produces the same piece each time, one part per turn of the event loop. */
 class FixedSynthesizer implements Synthesizer {
   readonly jobs: (SpeakOptions & { readonly job: SynthesisJob })[] = [];
   /** Called before each part, with its index. */
@@ -85,7 +85,7 @@ async function fleet({ waitMs = 60_000, capacity = 4 } = {}) {
   };
 }
 
-/** Synthesizes a piece. Asserts that all of it arrives once, in order. */
+/** Synthesizes a piece, and asserts that all of it arrives once and in order. */
 async function requireWhole(synthesizer: Synthesizer, options: SpeakOptions = {}): Promise<void> {
   const heard: Int16Array[] = [];
   const bounds: Int32Array[] = [];
@@ -139,7 +139,7 @@ test("the loss of any message of a node leaves the piece complete", async () => 
   }
 });
 
-test("full nodes are skipped; work without a node is rejected after its wait", async () => {
+test("full nodes are skipped; work that finds no node is rejected after its wait", async () => {
   const { startNode, synthesizer, end } = await fleet({ capacity: 1, waitMs: 3_000 });
   const made = new FixedSynthesizer();
   let go = () => {};
@@ -172,7 +172,7 @@ test("a piece without nodes is rejected after its wait; a partly delivered one i
   await end();
 });
 
-test("a piece that loses three nodes is treated as the cause", async () => {
+test("a piece that has lost three nodes is treated as the cause", async () => {
   const { startNode, synthesizer, lost, end } = await fleet();
   const made = new FixedSynthesizer();
   const nodes: CallHost[] = [];

@@ -1,4 +1,4 @@
-// Engines are replaced before gateways, one by one, so both sides meet two releases.
+// Engines are upgraded before gateways, one by one, so each side must work with two releases of the other.
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -37,7 +37,7 @@ before(async () => {
   await alone.stop();
   assert.ok(expected.length > 0);
   for (const [release, { protocol, isLater }] of Object.entries(RELEASES)) {
-    // One cell per version, so that a gateway reaches the engine it requests.
+    // Each version has its own cell, so that a gateway reaches the engine it requests.
     const host = await liveHost(connect(isLater), {
       ...{ protocol, cell: release },
       startWorker: (cells, hear) => startLiveWorker(settings, cells, hear),
@@ -53,7 +53,7 @@ after(async () => {
 
 for (const [gateway, { protocol, isLater }] of Object.entries(RELEASES)) {
   for (const [engine, node] of Object.entries(RELEASES)) {
-    test(`a gateway of ${gateway} and an engine of ${engine} use the latest version of both`, async () => {
+    test(`a gateway of ${gateway} and an engine of ${engine} use the latest version that both support`, async () => {
       const spoken = new Set<number>();
       const end = hub
         .connect()

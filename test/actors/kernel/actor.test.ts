@@ -4,7 +4,7 @@ import { Actor, type ActorOptions } from "../../../core/kernel/actor.js";
 
 type Options = ActorOptions<readonly number[], number, number>;
 
-/** An actor whose state is the list of handled messages; each message is also its only effect. */
+/** An actor whose state is the list of messages it has handled. Each message is also its only effect. */
 function recorder(changes: Partial<Options> = {}): {
   readonly actor: Actor<readonly number[], number, number>;
   readonly crashes: unknown[];
@@ -79,7 +79,7 @@ for (const place of ["decide", "perform"] as const) {
   });
 }
 
-test("a throw leaves the state of the last decision", () => {
+test("after a throw, the actor keeps the state of the last decision", () => {
   const { actor } = recorder({
     perform: (effect) => {
       if (effect === 2) throw new Error("ours");

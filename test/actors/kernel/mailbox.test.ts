@@ -44,7 +44,7 @@ test("thousands of waiting messages keep their order", () => {
   const taken: number[] = [];
   let next = 0;
   while (mailbox.post(next)) next++;
-  // Two out, one in, so that the head advances far into the array before it is empty.
+  // Take two and add one, so that the head advances far into the array before it is empty.
   for (let message = mailbox.take(); message !== undefined; message = mailbox.take()) {
     taken.push(message);
     if (taken.length % 2 === 0) mailbox.post(next++);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { settlesWithin, whenReady } from "../../../core/kernel/readiness.js";
 import { deferred, settled } from "../../support/deferred.js";
 
-/** A start whose three outcomes the test triggers. */
+/** A start whose outcome the test decides. */
 function starting() {
   const ended = deferred<Error | null>();
   const words: { ready: (value: number) => void; failed: (reason: Error) => void } = {

@@ -7,7 +7,7 @@ import { FakeChild } from "../../support/fake-child.js";
 const WINDOW_MS = 30_000;
 const MAX_RESTARTS = 3;
 
-/** A supervisor over fake children: each start waits in `starts` until the test settles it. */
+/** A supervisor over fake children. Each start waits in `starts` until the test settles it. */
 function supervised(
   changes: {
     readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
@@ -33,7 +33,7 @@ function supervised(
     },
     () => clock.nowMs,
   );
-  /** Settles the latest start with a child and returns it. */
+  /** Settles the latest start with a child, and returns the child. */
   const comeUp = async (): Promise<FakeChild> => {
     const child = new FakeChild();
     starts.at(-1)!.resolve(child);

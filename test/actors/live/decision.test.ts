@@ -62,7 +62,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
   },
 );
 
-/** All effects of the messages on a session, and the phase before each. */
+/** Returns all effects of the messages on a session, and the phase before each. */
 function run(messages: readonly LiveMessage[]) {
   let state: LiveState = LISTENING;
   const steps = messages.map((message) => {
@@ -328,7 +328,7 @@ test("a client that disconnected is released and gets no message", () => {
 });
 
 test("the stable part of an utterance only grows, regardless of what its workers send", () => {
-  // A growing text, occasionally replaced, as when a lost worker's audio is decoded again.
+  // A text that grows and is occasionally replaced, as when the audio of a lost worker is decoded again.
   const texts = fc.array(
     fc.record({
       letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),

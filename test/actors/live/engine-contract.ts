@@ -16,7 +16,7 @@ const FRAME_SAMPLES = 640;
 
 const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
 const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
-/** Several utterances in two voices with pauses between them. */
+/** Several utterances by two voices, with pauses between them. */
 const DIALOGUE = joined(silence(0.3), KAZAKH, silence(0.8), RUSSIAN, silence(0.5));
 
 const STATES: readonly (readonly [string, (listener: LiveListener) => Promise<unknown> | undefined])[] = [
@@ -83,7 +83,7 @@ export function liveEngineContract(
             assert.deepEqual(await finalsOf(engine, cut(DIALOGUE, sizes)), dialogueFinals);
           },
         ),
-        // Each run decodes nine seconds of speech.
+        // Each run decodes nine seconds of speech, so six runs are enough.
         { numRuns: 6, endOnFailure: true },
       );
     });
@@ -106,7 +106,7 @@ export function liveEngineContract(
       test(`partials only grow until their final${withFault ? ", also over a lost worker" : ""}`, async () => {
         const listener = new LiveListener(engine);
         const half = DIALOGUE.length / 3;
-        // Audio that arrives faster than it is decoded takes few steps, with few partials.
+        // If audio arrives faster than it is decoded, it is decoded in few steps, which give few partials.
         for (const [from, to] of [
           [0, half / 2],
           [half / 2, half],
@@ -133,7 +133,8 @@ export function liveEngineContract(
         }
         const told = listener.events.filter((event) => event.type === "partial").length;
         assert.ok(partialCount > 1, `${partialCount} partials`);
-        // With a single worker nothing is withheld: the greedy text of a causal encoder never changes.
+        // With a single worker nothing is withheld, because the greedy text of a causal encoder never
+        // changes.
         if (!withFault) assert.equal(partialCount, told);
       });
     }
@@ -222,7 +223,7 @@ export function liveEngineContract(
       for (const sizes of [[333], [4_800, 17]]) assert.deepEqual(await finalized(sizes), expected);
     });
 
-    test("each finalize is answered once, after the finals before it, in silence too", async () => {
+    test("each finalize is answered once, after the finals before it, even in silence", async () => {
       const listener = new LiveListener(engine);
       await listener.writeAll([silence(0.5)]);
       listener.feed.finalize();
@@ -269,13 +270,16 @@ export function liveEngineContract(
 
     test("a backlog of 60 s accepts no more samples", async () => {
       const minute = BACKLOG_SECONDS * RATE_HZ;
-      /** False if the worker took audio before this thread, suspended on a busy machine, looked again. */
+      /**
+       * Returns false if the worker took audio before this thread, suspended on a busy machine, checked
+       * again.
+       */
       const isFullThenHasRoom = async () => {
         const listener = new LiveListener(engine);
         assert.equal(listener.feed.write(silence(BACKLOG_SECONDS + 1)), minute);
         const more = listener.feed.write(silence(1));
         assert.equal(engine.sessionCount, 1);
-        // Once some of it has been decoded, there is room for the same amount again.
+        // Once some of the audio has been decoded, there is room for that much again.
         await listener.seen(isReady);
         let taken = 0;
         await eventually("there is room again", () => {
@@ -288,7 +292,7 @@ export function liveEngineContract(
       await eventually("the backlog is full, then has room", isFullThenHasRoom);
     });
 
-    test("audio that waits for a worker counts as late, that of the latest session", async () => {
+    test("lateness is the waiting audio of the session that is furthest behind", async () => {
       const starting = await makeEngine();
       const [first, second] = [new LiveListener(starting), new LiveListener(starting)];
       assert.equal(starting.lateSeconds, 0);
@@ -302,13 +306,13 @@ export function liveEngineContract(
     });
 
     test("a longest utterance is cut, and partials of the next begin at the cut", async () => {
-      // Pauses of the recordings are shorter than the threshold: only the length ends an utterance.
+      // Pauses in the recordings are shorter than the threshold, so only the length ends an utterance.
       const listener = new LiveListener(engine, { endOfUtteranceMs: 2_000 });
-      // The best gap within 30 s is seconds before their end.
+      // The best gap within 30 s is seconds before the end.
       const endless = joined(...Array<Int16Array>(10).fill(KAZAKH)).subarray(3 * RATE_HZ);
       await listener.writeAll(cut(endless.subarray(0, 31 * RATE_HZ), [1_600]));
       const first = (await listener.seen((event) => event.type === "final")) as Final;
-      // During the search for a final, its session sends no partials.
+      // While a final is searched for, its session sends no partials.
       await listener.writeAll(cut(endless.subarray(31 * RATE_HZ), [1_600]));
       await listener.finish();
       assert.ok(first.endSample > 24 * RATE_HZ && first.endSample <= 30 * RATE_HZ);
@@ -316,7 +320,8 @@ export function liveEngineContract(
       assert.ok(next?.type === "partial");
       const seconds = (next.endSample - next.startSample) / RATE_HZ;
       assert.ok(seconds > 1, `the cut is ${seconds} s before the first partial after it`);
-      // Half of it may be the pause it was cut in. Half a second of speech, the amount formerly kept, is
+      // Half of it may be the pause in which it was cut. Half a second of speech, the amount kept in the
+      // past, is
       // about five letters.
       assert.ok(next.text.length > 4 * seconds, `${next.text} in ${seconds} s`);
     });
@@ -340,7 +345,7 @@ export function liveEngineContract(
       await pair.stop();
     });
 
-    test("audio after finish is not taken", async () => {
+    test("audio after finish is not accepted", async () => {
       const listener = new LiveListener(engine);
       await listener.writeAll([RUSSIAN]);
       listener.feed.finish();
@@ -361,7 +366,7 @@ export function liveEngineContract(
         assert.equal(listener.feed.write(KAZAKH), 0);
         listener.feed.finalize();
         listener.feed.finish();
-        // Another session opens and ends on the same worker meanwhile.
+        // Another session opens and ends on the same worker in the meantime.
         assert.deepEqual(
           await finalsOf(engine, [RUSSIAN.subarray(0, RATE_HZ)]).then(textOf),
           await beginOfRussian(),

@@ -26,7 +26,7 @@ test("all writes of a turn share a wake-up, and all results of a step share a me
   try {
     const listeners = Array.from({ length: SESSIONS }, () => new LiveListener(engine));
     for (const { feed } of listeners) feed.write(silence(0.04));
-    // Sessions open in a microtask; each message makes the worker wake itself.
+    // Sessions open in a microtask. Each message makes the worker wake itself.
     await new Promise((resolve) => setImmediate(resolve));
     const pieces = cut(SPEECH, [640]);
     const before = Atomics.load(bell, LIVE_CELL.bell);

@@ -12,7 +12,7 @@ import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 const RATE_HZ = 16_000;
 const OPTIONS: ReadingOptions = { display: true, numerals: "auto", redact: [] };
 
-/** A session whose sentences end where the last word is "болды". */
+/** A session in which "болды" as the last word ends a sentence. */
 function session(options: Partial<ReadingOptions> = {}, gate: Promise<void> = Promise.resolve()) {
   const tasks: ReadingTask[] = [];
   const events: ReadableEvent[] = [];
@@ -61,7 +61,7 @@ function partial(utterance: number, text: string): LiveEvent {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The text that a client assembles. */
+/** The text as a client assembles it. */
 function joined(events: readonly ReadableEvent[]): string {
   return events
     .flatMap((event) =>
@@ -90,7 +90,7 @@ test("events after a final wait for its text and keep their order", async () => 
   );
 });
 
-test("a sentence that continues in the next final is joined without a mark", async () => {
+test("a sentence that continues in the next final is joined without punctuation", async () => {
   const { readable, events, tasks } = session();
   readable.onEvent(final(0, "мен кеше", 0, 1));
   readable.onEvent(final(1, "келген едім бірақ жабық болды", 1.4, 3));
@@ -161,7 +161,7 @@ test("a final without text is sent without affecting the next one", async () => 
   assert.equal(joined(events), "Мен кеше келдім");
 });
 
-test("a partial has the probability of an end only in a pause", () => {
+test("a partial has the probability of a sentence end only in a pause", () => {
   const { readable, events } = session();
   readable.onEvent(partial(0, "жабық болды"));
   readable.onEvent({ ...partial(0, "жабық болды"), isPause: true } as LiveEvent);

@@ -23,7 +23,7 @@ interface Opened {
 }
 
 /**
- * A session between a fake decoder and a fake sink, on manual timers; a warm one has already sent `ready`.
+ * A session between a fake decoder and a fake sink, on manual timers. A warm one has already sent `ready`.
  */
 function opened(
   t: TestContext,
@@ -57,12 +57,12 @@ function opened(
   return { session, decoder, sink, timers, endings, meter };
 }
 
-/** A session whose decoder has no model yet. */
+/** A session whose decoder has not loaded its model yet. */
 function openedCold(t: TestContext): Opened {
   return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
 }
 
-/** Asserts that no resources remain after the end. */
+/** Asserts that all resources are released after the end. */
 function assertEnded(
   { decoder, sink, timers, endings, meter }: Opened,
   chargedSamples = decoder.samples.length,
@@ -91,7 +91,7 @@ test("the same bytes give the same samples, however they are chunked", (t) => {
         const { session, decoder } = opened(t);
         let offset = 0;
         for (const size of [...sizes, bytes.length]) {
-          // A view into larger memory at any offset, as sockets provide it.
+          // Use a view into larger memory at any offset, as sockets provide it.
           session.audio(bytes.subarray(offset, offset + size));
           offset = Math.min(bytes.length, offset + size);
         }
@@ -147,7 +147,7 @@ test("a session passes its options on and announces itself when the decoder is r
 });
 
 for (const words of [true, false]) {
-  test(`finals come in seconds to the millisecond, ${words ? "with" : "without"} words as the client asked`, (t) => {
+  test(`finals have times in seconds to the millisecond, ${words ? "with" : "without"} words, as the client requested`, (t) => {
     const { decoder, sink } = opened(t, { ...OPTIONS, words });
     const timed = [{ word: "бір", start: 0.0404, end: 0.079_999_999, confidence: 0.971_26 }];
     decoder.emit({ type: "partial", utterance: 3, text: "бі", startSample: 643, endSample: 957 });

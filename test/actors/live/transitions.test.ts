@@ -16,7 +16,7 @@ const PAGE = read(`${FOLDER}/STATES.md`);
 const TABLE = read(`${FOLDER}/decision.ts`);
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
-/** The cells of each row of a table below a heading, without its title and the code marks. */
+/** Returns the cells of each row in the table below a heading, without the title row and code marks. */
 function rowsBelow(heading: string): readonly (readonly string[])[] {
   const rows = section(PAGE, heading)
     .split("\n")
@@ -105,7 +105,7 @@ const CONFIGURATION = {
     emitDeclarationOnly: false,
     declaration: false,
     incremental: false,
-    // A name that only the missing cell used would fail too.
+    // Otherwise a name that only the missing cell used would fail too.
     noUnusedLocals: false,
     rootDir: "/",
     typeRoots: [join(ROOT, "node_modules/@types")],
@@ -114,7 +114,7 @@ const CONFIGURATION = {
   exclude: [],
 };
 
-/** The copies are in another folder. */
+/** Makes imports absolute, because the copies are in another folder. */
 function withAbsoluteImports(source: string): string {
   return source
     .replaceAll('from "./', `from "${join(ROOT, FOLDER)}/`)

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MeasuredCapacity } from "../../../actors/node/measured-capacity.js";
 
-/** A worker with room for 100 sessions that reported a load of `share` each second for 20 s. */
+/** A worker with room for 100 sessions that has reported a load of `share` every second for 20 s. */
 function busy(share: number) {
   const capacity = new MeasuredCapacity(100);
   for (let second = 0; second <= 20; second++) capacity.report(1_000 * share, 1_000 * second);
   return (sessions: number, afterMs = 0) => capacity.of(sessions, 20_000 + afterMs);
 }
 
-test("a worker accepts the configured number of sessions while its time allows it", () => {
+test("a worker accepts the configured number of sessions as long as its load allows", () => {
   assert.equal(new MeasuredCapacity(100).of(90, 0), 100);
   assert.equal(busy(0.5)(90), 100);
   assert.equal(busy(0)(90), 100);
 });
 
-test("a busy worker accepts sessions up to 0.8 of its time", () => {
+test("a busy worker accepts sessions up to a load of 0.8", () => {
   assert.equal(busy(0.8)(60), 60);
   assert.ok(Math.abs(busy(0.7)(60) - 68) <= 1);
   assert.ok(Math.abs(busy(1)(50) - 40) <= 1);

@@ -11,7 +11,7 @@ import * as fc from "../../support/properties.js";
 
 const FAILURE = new ServiceError("ENGINE_BUSY", "no model");
 
-/** The environment of the state machine: leases and their holders, and the machine's running work. */
+/** The environment of the state machine: leases, their holders, and the machine's running work. */
 class World {
   state: ResidencyState = { phase: "cold" };
   isLoading = false;
@@ -75,7 +75,7 @@ type Step =
   | "released"
   | "stop";
 
-/** Carries out a step if possible: the machine only gets events that can have happened. */
+/** Carries out a step if possible. The machine only gets events that can really have happened. */
 function take(world: World, step: Step, choice: number): void {
   const pick = (leases: ReadonlySet<number>) => [...leases][choice % Math.max(1, leases.size)];
   switch (step) {
@@ -107,7 +107,7 @@ function take(world: World, step: Step, choice: number): void {
       world.tell({ type: "idle" });
       return;
     case "late idle":
-      // The timer expired before it was cancelled.
+      // The timer had expired before it was cancelled.
       if (world.isAwaitingIdle) return;
       world.tell({ type: "idle" });
       return;
@@ -136,7 +136,7 @@ test("never loads twice or releases under a lease, and settles every lease", () 
       const world = new World();
       for (const [step, choice] of steps) take(world, step, choice);
       if (isStopped) take(world, "stop", 0);
-      // All running work ends, and then no lease is waiting.
+      // All running work ends, after which no lease is waiting.
       for (let round = 0; round < 3; round++) {
         take(world, "released", 0);
         take(world, "loaded", 0);
@@ -159,7 +159,7 @@ test("a lease before the idle timeout is handled keeps the workers", () => {
   assert.deepEqual([world.state, world.granted.size], [{ phase: "warm", leaseCount: 1 }, 1]);
 });
 
-test("a lease after it waits for the next workers", () => {
+test("a lease after the idle timeout waits for the next workers", () => {
   const world = new World();
   for (const step of ["acquire", "loaded", "leave granted", "idle", "acquire"] as const) take(world, step, 0);
   assert.deepEqual([world.isUnloading, world.isLoading, world.waiting.size], [true, false, 1]);

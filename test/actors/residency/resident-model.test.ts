@@ -48,7 +48,7 @@ test("a failed load rejects all waiting leases; the next lease tries again", asy
   const refusals = await Promise.all(waiting.map(refusalOf));
   assert.deepEqual(new Set(refusals.map(({ code }) => code)), new Set(["ENGINE_BUSY"]));
   assert.match(String(refusals[0]?.cause), /disk is gone/);
-  // The leftovers of the failed start end before the next start.
+  // What remains of the failed start ends before the next start.
   const next = model.take();
   assert.deepEqual([engines.made.length, engines.made[0]?.phase], [1, "stopping"]);
   engines.stopping?.hasStopped();
@@ -208,7 +208,7 @@ test("a release that races with requests loses none of them", async (t) => {
         const outcome = lease.granted.then(
           () => {
             if (!waiting.delete(lease)) return;
-            // Granted leases; from then on the engine must run until they are released.
+            // Granted leases. The engine must run until they are released.
             if (lease.engine.phase !== "started")
               engines.faults.push(`granted an engine that is ${lease.engine.phase}`);
             lease.engine.useCount++;
@@ -234,7 +234,7 @@ test("a release that races with requests loses none of them", async (t) => {
         else if (step === "time passes") timers.advance(2);
         else await Promise.resolve();
       }
-      // Lets every pending start and stop succeed, after which no lease is waiting.
+      // Let every pending start and stop succeed, after which no lease is waiting.
       for (let round = 0; round < 4; round++) {
         engines.stopping?.hasStopped();
         await settled();

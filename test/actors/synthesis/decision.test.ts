@@ -16,11 +16,11 @@ function chunkOf(endsSentence: boolean): SpeechChunk {
   return { pcm: new Int16Array(1), sampleRateHz: 24_000, endsSentence };
 }
 
-/** A synthesizer and a reader that take turns according to `choices`, each within its rules. */
+/** A synthesizer and a reader that take turns according to `choices`, each by its own rules. */
 class Simulation {
   state: SynthesisState;
   readonly begun: number[] = [];
-  /** Chunks in the order of their synthesis. */
+  /** Chunks in the order in which they were synthesized. */
   readonly made: SpeechChunk[] = [];
   /** Chunks that the reader received. */
   readonly read: SpeechChunk[] = [];
@@ -47,7 +47,7 @@ class Simulation {
     this.#tell({ type: "pull" });
   }
 
-  /** Sentences that the reader has finished, and whether it is inside another one. */
+  /** Number of sentences that the reader has finished, and whether it is inside another one. */
   get sentencesRead(): number {
     return this.read.filter((chunk) => chunk.endsSentence).length;
   }
@@ -96,7 +96,7 @@ test("delivers every chunk once, in order, at most two sentences ahead", () => {
         if (turn === "pull") simulation.pull();
         else simulation.makeChunk(turn === "last chunk");
       }
-      // From here on both do all they can: each round must give the reader a chunk or the end.
+      // From here on, both do all they can, so each round must give the reader a chunk or the end.
       const rounds = sentenceCount + choices.length + SENTENCES_AHEAD;
       for (let round = 0; round <= rounds && simulation.ends === 0; round++) {
         simulation.pull();

@@ -15,7 +15,7 @@ const JOB: SynthesisJob = {
   nfe: 4,
   seed: 1,
 };
-/** Enough steps for a job to be still running when it is cancelled. */
+/** Enough steps that a job is still running when it is cancelled. */
 const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
 const RATE_HZ = 24_000;
 const PIECES_PER_WORKER = 32;
@@ -41,7 +41,7 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-/** Long enough for a job to reach the worker, but short compared with a long job. */
+/** Waits long enough for a job to reach the worker, but much less than a long job takes. */
 function whileRunning(): Promise<void> {
   return momentOfFault(30);
 }
@@ -94,7 +94,7 @@ test("a cancelled job ends within a step, and the worker is free for the next on
   const runs = engine.modelRuns - runsOfCancelled;
   assert.ok(
     runs <= runsOfNext + 1,
-    `${runs} runs behind the cancel, of which ${runsOfNext} are the next job's`,
+    `${runs} runs after the cancel, of which ${runsOfNext} are the next job's`,
   );
   assert.equal(engine.jobCount, 0);
 });
@@ -118,8 +118,8 @@ test("after a cancellation the model runs at most once", async () => {
     const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
     await momentOfFault(waitMs);
     abort.abort();
-    // Read afterwards: on a busy machine the worker may continue while this thread is suspended before the
-    // cancel.
+    // Read this afterwards: on a busy machine, the worker may continue while this thread is suspended before
+    // the cancel.
     const runsBefore = engine.modelRuns;
     await cancelled;
     await whileRunning();
@@ -128,7 +128,7 @@ test("after a cancellation the model runs at most once", async () => {
   }
 });
 
-test("parts that arrive during synthesis join to the whole piece", async () => {
+test("parts that arrive during synthesis add up to the whole piece", async () => {
   const parts: number[] = [];
   let partCount = 0;
   const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
@@ -183,7 +183,7 @@ test("simultaneous first chunks share steps without changing their samples", asy
   const together = await Promise.all(jobs.map(speakFirst));
   const shared = engine.modelRuns - before - apart;
   assert.deepEqual(together, alone);
-  // At most one of them begins before the others arrive.
+  // At most one of them starts before the others arrive.
   assert.ok(shared <= apart - JOB.nfe, `${shared} runs together, ${apart} apart`);
 });
 

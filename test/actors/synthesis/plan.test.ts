@@ -45,7 +45,7 @@ test("a pause mark replaces the pause between sentences, minus the silence at th
     [0, 500],
     [0, 0],
   ]);
-  // 48 ms at the end of a piece, 30 ms at the start of the next one.
+  // This is 48 ms at the end of a piece, and 30 ms at the start of the next one.
   assert.deepEqual(await pauses("Бір. [pause 1s] Екі.\n[pause 300ms]\nҮш."), [
     [0, 922],
     [0, 222],
@@ -80,7 +80,7 @@ test("speech continues after a pause mark inside a sentence, which is billed", a
   await assert.rejects(planOf("[pause 1s]"), /something that can be spoken/);
 });
 
-/** Returns the number of spoken characters in a text's plan. */
+/** Returns the number of spoken characters in the plan of a text. */
 async function spokenLength(text: string): Promise<number> {
   const { sentences } = await planOf(text);
   return sentences.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.text.length, 0);
@@ -89,10 +89,10 @@ async function spokenLength(text: string): Promise<number> {
 const LONGEST = 5_000;
 const filled = (part: string) => part.repeat(Math.ceil(LONGEST / part.length)).slice(0, LONGEST);
 
-test("the longest real texts of figures are spoken", async () => {
+test("the longest realistic texts of numbers are spoken", async () => {
   const figures: Readonly<Record<string, string>> = {
     "personal numbers": "910412300547\n",
-    "nothing but figures": "9876543210",
+    "only digits": "9876543210",
     prices: "Нан — 1 299,50 ₸\n",
     "telephone numbers": "Асқар: +7 701 299 87 65\n",
     dates: "27.12.2024\n",
@@ -156,7 +156,7 @@ test("a run of one sign counts as an ornament, not as many words", async () => {
   ]);
 });
 
-test("the longest text is read over many turns of the event loop", async () => {
+test("planning the longest text takes many turns of the event loop", async () => {
   let turns = 0;
   let isOver = false;
   const count = () => {
@@ -184,7 +184,7 @@ test("a voice of another language gets the text as written, at the usual price",
   await assert.rejects(planSynthesis(parseSynthesisRequest({ text: "…!" }), other), /that can be spoken$/);
 });
 
-test("figures become Russian words for a Russian voice, Kazakh words for a bilingual one", async () => {
+test("numbers become Russian words for a Russian voice, Kazakh words for a bilingual one", async () => {
   const piecesOf = async (lang: string, normalize = true) => {
     const request = parseSynthesisRequest({ text: "Цена 15%. Итого 2 500 ₽!", normalize });
     const { sentences } = await planSynthesis(request, { ...MODEL, lang });
@@ -246,7 +246,7 @@ test("an answer has room tone unless it is disabled, at a position from the seed
   assert.equal((await calmPlan({ text: "Сәлем!", room_tone: false })).roomTone, null);
 });
 
-test("a clause whose sentence continues keeps its mark, and ends with the pause of the mark", async () => {
+test("a clause whose sentence continues keeps its punctuation, and ends with the matching pause", async () => {
   const request = parseSynthesisRequest({ text: "Бүгін күн ашық, " });
   const partOf = async (isClause: boolean) => {
     const { sentences } = await planSynthesis(request, MODEL, { continues: true, isClause });

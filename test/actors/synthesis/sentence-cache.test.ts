@@ -84,7 +84,7 @@ test("anything that changes samples, or another organization, misses the cache",
   assert.equal(cache.get("org_1", JOB)?.pcm.length, 4);
 });
 
-test("the cache stays within its bytes by evicting the least recently used pieces", () => {
+test("the cache stays within its limit by evicting the least recently used pieces", () => {
   const capacityBytes = 10_000;
   const { cache } = cacheOf(capacityBytes);
   const jobs = [0, 1, 2, 3].map((seed) => ({ ...JOB, seed }));

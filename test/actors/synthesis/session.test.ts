@@ -24,7 +24,7 @@ interface Spoken {
   readonly piece: Deferred<SynthesizedPiece>;
 }
 
-/** Outputs one sample per letter, the letter's code, immediately or when the test allows. */
+/** Outputs one sample per letter, the code of that letter, immediately or when the test allows. */
 class FakeSynthesizer implements Synthesizer {
   readonly spoken: Spoken[] = [];
   readonly #isPatient: boolean;
@@ -53,7 +53,7 @@ class FakeSynthesizer implements Synthesizer {
     return piece.promise;
   }
 
-  /** Ends the latest piece. */
+  /** Completes the latest piece. */
   answer(): void {
     const { job, options, piece } = this.spoken.at(-1)!;
     const pcm = pcmOf(job.spokenText);
@@ -66,7 +66,7 @@ function pcmOf(text: string): Int16Array {
   return Int16Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
-/** One sentence per argument; `|` cuts it into pieces. */
+/** Builds a plan with one sentence per argument; `|` cuts a sentence into pieces. */
 function planOf(...sentences: readonly string[]): SynthesisPlan {
   return {
     sentences: sentences.map((text, index) => ({
@@ -303,7 +303,7 @@ test("a reader of chunks gets a sentence while it is synthesized, with pauses be
   session.stop("client-left");
 });
 
-test("pieces are urgent until the first audio, then due when the listener runs out of it", async () => {
+test("pieces are urgent until the first audio, then due when the listener runs out of audio", async () => {
   nowMs = 1_000;
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   const session = sessionOf(planOf("a|b", "c", "d"), synthesizer);
@@ -321,7 +321,7 @@ test("pieces are urgent until the first audio, then due when the listener runs o
   await iterator.return?.();
 });
 
-test("a reader of sentences has a deadline for the first sentence, a reader of the whole has none", async () => {
+test("a reader of sentences has a deadline for the first one, a reader of the whole speech has none", async () => {
   for (const [delivery, kinds] of [
     ["sentences", ["first", "first", "heard"]],
     ["whole", ["whole", "whole", "whole"]],

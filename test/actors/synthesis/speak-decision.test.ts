@@ -30,7 +30,7 @@ function run(messages: readonly SpeakMessage[]): {
   return { state, effects };
 }
 
-/** Effects in short: `begin 0 Сәлем. `, `settle 7`, `flushed 0`. */
+/** Shortens effects to `begin 0 Сәлем. `, `settle 7`, `flushed 0`. */
 function shown(effects: readonly SpeakEffect[]): string[] {
   return effects.map((effect) => {
     switch (effect.type) {
@@ -163,7 +163,7 @@ test("a close finishes what was flushed and drops the rest", () => {
   ]);
 });
 
-test("a failure of the service is not charged, audio sent before it is", () => {
+test("a sentence lost to a service failure is not charged, but audio sent before it is", () => {
   const { effects } = run([
     speak("Бір. Екі. "),
     sound(0, true),
@@ -281,7 +281,7 @@ test("whatever happens, a turn is settled once, for no more than its text, and a
   );
 });
 
-test("the first clause of a turn is spoken before its sentence is complete, if a session wishes so", () => {
+test("the first clause of a turn is spoken before its sentence is complete, if the session requests it", () => {
   const clause = "Бүгін таңертең ауа райы өте жақсы болады, ";
   const rest = "ал кешке жаңбыр жауады, қолшатыр алыңыз деп айтты. Иә";
   for (const startsEarly of [false, true]) {
@@ -309,7 +309,7 @@ test("turns are numbered by the flushes and clears that a client sent before the
   fc.assert(
     fc.property(anyMessages, (messages) => {
       let state: SpeakState = NEW_SPEAKING;
-      /** As the client counts, and the turn of every character it sent, in order. */
+      /** The turn of every character that was sent, as the client counts, in order. */
       let sent = 0;
       let over = -1;
       for (const message of messages) {

@@ -12,13 +12,13 @@ import { synthesisCredits } from "../../support/prices.js";
 import { SILENT } from "../../support/silent-log.js";
 import { ToneSynthesizer, toneOf } from "../../support/tone-synthesizer.js";
 
-/** 250 ms between sentences at 24 kHz. */
+/** The pause between sentences: 250 ms at 24 kHz. */
 const PAUSE_SAMPLES = 6_000;
 
 function openSession() {
   const synthesizer = new ToneSynthesizer();
   const meter = new FreeMeter();
-  /** Messages by name; consecutive samples are one `sound`. */
+  /** Messages by name; consecutive samples count as one `sound`. */
   const sent: string[] = [];
   const closed: number[] = [];
   const counted: string[] = [];
@@ -63,7 +63,7 @@ function openSession() {
   return { session, synthesizer, meter, sent, closed, counted, gate, heard: () => samples };
 }
 
-test("text in pieces is spoken as its sentences, with pauses between them, and is charged once", async () => {
+test("text that arrives in pieces is spoken sentence by sentence, with pauses, and charged once", async () => {
   const { session, synthesizer, meter, sent, heard } = openSession();
   for (const piece of ["Сә", "лем. Қал", "айсыз? Жақ", "сы"]) session.speak(piece);
   session.flush();
@@ -181,6 +181,6 @@ test("when the service stops, flushed text is finished first", async () => {
 
 test("a revoked key closes the session", async () => {
   const { session, sent, closed } = openSession();
-  session.unauthorized("the API key has ended");
+  session.unauthorized("the API key was revoked or has expired");
   assert.deepEqual([sent, closed], [["error unauthorized"], [4401]]);
 });

@@ -33,7 +33,7 @@ async function fileOf(bytes: Uint8Array): Promise<string> {
   return path;
 }
 
-/** A WAVE file of speech between pauses. */
+/** Writes a WAV file of speech with pauses. */
 function wavFile(rateHz: number, channels: number, ...parts: readonly Int16Array[]): Promise<string> {
   return fileOf(wavOf(joined(...parts), rateHz, channels));
 }
@@ -65,7 +65,7 @@ test("word times do not depend on sample rate or on a second, equal channel", as
     [48_000, 1],
   ] as const) {
     const transcript = await at(rateHz, channels);
-    // Audio at 8 kHz lacks half of the band, and resampling is not exact: words may differ, but not the
+    // Audio at 8 kHz lacks half of the band and resampling is not exact, so words may differ, but not the
     // position of speech.
     assert.ok(transcript.segments.length > 0);
     const shiftSeconds = transcript.segments[0]!.startSeconds - expected.segments[0]!.startSeconds;
@@ -95,7 +95,7 @@ test("pieces are cut at pauses, with times relative to the whole file", async ()
   }
   const [first, again] = [twice.segments[0]!, twice.segments[alone.segments.length]!];
   assert.ok(first.endSeconds < recording.length / 16_000 + 0.5);
-  // The second copy has other frame boundaries, so speech may be detected a few frames later.
+  // The second copy has different frame boundaries, so speech may be detected a few frames later.
   assert.ok(Math.abs(again.startSeconds - first.startSeconds - offsetSeconds) < 0.5);
 });
 
@@ -149,7 +149,7 @@ test("a transcription that is cancelled ends early, and the worker takes the nex
   const recording = speech(RECORDING);
   const minute = await wavFile(16_000, 1, ...Array<Int16Array>(10).fill(joined(recording, silence(1))));
   const abort = new AbortController();
-  // None of it has been decoded by then.
+  // Nothing has been decoded by then.
   const work = engine.transcribe(minute, abort.signal, { onLength: async () => abort.abort() });
   const cancelled = assert.rejects(work, refused("CANCELLED"));
   const next = engine.transcribe(await wavFile(16_000, 1, silence(0.5)), NEVER);
@@ -178,7 +178,7 @@ test("a worker that cannot load its model fails the start without blocking other
   const run: FilePool["run"] = async (task) => (++runs === 2 ? broken : two.run(task));
   const failing = transcriptionEngine({ workerCount: 2, run, close: () => two.close() });
   await assert.rejects(failing.start(), refused("MODEL_BROKEN"));
-  // It waits for the other worker's task.
+  // This waits for the other worker's task.
   await failing.stop();
 });
 

@@ -17,7 +17,7 @@ const HEADER: WavHeader = {
   ...{ dataOffset: 44, dataBytes: null },
 };
 
-/** A file described by the alternating lengths of silence and speech, in frames. */
+/** A file, described by alternating lengths of silence and speech, in frames. */
 interface FakeFile {
   readonly source: WavSource;
   readonly speech: Float32Array;
@@ -30,12 +30,12 @@ function fileOf(name: string, lengths: readonly number[]): FakeFile {
   return { source: { path: name, header: HEADER, sampleCount: speech.length * FRAME_SAMPLES }, speech };
 }
 
-/** All files here are on disk. */
+/** Returns the path of a file; all files in this test are on disk. */
 function pathOf(source: AudioSource): string {
   return (source as WavSource).path;
 }
 
-/** Workers whose tasks end when the test decides; a piece decodes to its position. */
+/** Workers whose tasks end when the test decides. A piece decodes to its position. */
 function fakePool(files: readonly FakeFile[], workerCount: number) {
   const running: { readonly task: FileTask; settle(isLost?: boolean): void }[] = [];
   const answerOf = (task: FileTask) => {
@@ -44,7 +44,7 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
       const room = task.room ?? new SharedArrayBuffer(4 * (task.endFrame - task.startFrame));
       const heard = new Float32Array(task.endFrame - task.startFrame);
       heard.set(speech.subarray(task.startFrame, task.endFrame));
-      // The encoder's output for a frame is the frame's number.
+      // The encoder's output for a frame is the number of the frame.
       new Float32Array(room).set(heard.map((_, i) => task.startFrame + i));
       return { speech: heard, encoded: room, encodedSize: 1, state: task.state };
     }
@@ -69,13 +69,16 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
   return { running, pool: { workerCount, run, close: async () => {} } };
 }
 
-/** Workers obey the cell of a task's file; here they look at it at the end. */
+/**
+ * Returns whether a task was interrupted. Workers check the cell of a task's file; here they do so at the
+ * end.
+ */
 function isInterrupted(task: FileTask): boolean {
   const cells = task.type === "decode" ? task.pieces.map(({ cell }) => cell) : [task.cell];
   return task.type !== "warm-up" && cells.some((cell) => new Int32Array(cell)[0] !== 0);
 }
 
-/** The expected row for a frame of a piece. */
+/** Returns the expected row for a frame of a piece. */
 function rowOf({ parts }: FilePiece, frame: number): number | undefined {
   const part = parts.find(({ startFrame, endFrame }) => startFrame <= frame && frame < endFrame);
   return part === undefined ? undefined : new Float32Array(part.encoded)[frame - part.startFrame];
@@ -93,7 +96,7 @@ function runOf(
   });
 }
 
-/** Results of a single worker that transcribes the file from its first to its last frame. */
+/** Returns the results of a single worker that transcribes the file from start to end. */
 function expectedTexts({ source, speech }: FakeFile): string[] {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: source.sampleCount });
   const pieces = [...finder.push(speech), ...finder.push(new Float32Array(12)), ...finder.finish()];
@@ -154,7 +157,7 @@ test("a file that nobody waits for is interrupted by others, and still transcrib
         const files = lengths.map((of, nth) => fileOf(String(nth), of));
         const { running, pool } = fakePool(files, workerCount);
         const queue = new FileQueue(pool, SILENT);
-        // The first files are jobs; the others arrive one by one while those are in work.
+        // The first files are jobs. The others arrive one by one while those are being transcribed.
         const runs = files.map((file, nth) => runOf(file, forgets, undefined, nth < 2));
         for (const run of runs.slice(0, 2)) queue.add(run);
         const arriving = runs.slice(2);
@@ -219,7 +222,7 @@ test("files take turns, and a short one does not wait for the end of a long one"
 });
 
 test("a task that loses its worker twice fails only its own file, however its pieces were batched", async () => {
-  // Two parts each, so that both are encoded before pieces of either are decoded.
+  // Two parts each, so that both are encoded before pieces of either one are decoded.
   const files = ["0", "1"].map((name) => fileOf(name, [20, 100, 40, 100, 140]));
   const { running, pool } = fakePool(files, 1);
   const queue = new FileQueue(pool, SILENT);

@@ -8,7 +8,7 @@ import { toTranscription } from "../../../core/protocol/transcription-response.j
 const READER = { read: async (task: Parameters<typeof readWords>[0]) => readWords(task, null) };
 const OPTIONS: ReadingOptions = { display: true, numerals: "auto", redact: [] };
 
-/** A word each second; a bar separates segments. */
+/** A transcript with one word per second; a bar separates segments. */
 function transcript(text: string): FileTranscript {
   let second = 0;
   const segments = text.split(" | ").map((part) => {
@@ -36,7 +36,7 @@ test("a displayed word refers to the spoken words that it represents", async () 
   assert.deepEqual(said, ["ол", "жүз жиырма", "адам", "келді"]);
 });
 
-test("a number that continues after a pause is in the segment in which it begins", async () => {
+test("a number that continues after a pause belongs to the segment in which it starts", async () => {
   const { segments = [] } = await answer("бұл жүз | жиырма адам");
   assert.deepEqual(
     segments.map(({ display_text }) => display_text),

@@ -11,9 +11,9 @@ const SPEAK = "/v1/speak";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
-/** Uploads in one-byte chunks, and live sockets that send the most expensive messages as fast as possible. */
+/** Uploads in one-byte chunks, and live sockets that send the most expensive messages at full speed. */
 export const FLOODS: readonly AttackCase[] = [
-  // Baseline: the machine's own noise.
+  // A baseline that shows the noise of the machine.
   { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
   uploadFlood("one-byte chunks, raw", {
     path: "/v1/transcribe",

@@ -1,7 +1,7 @@
 import { type AttackCase, requestFlood } from "../support/attack-case.js";
 
 const BURST = { connections: 2, unitsPerConnection: 20_000 };
-/** No key is needed for any of them. */
+/** None of these requests needs a key. */
 const OPEN = { connections: 4, unitsPerConnection: 1 };
 
 /** Requests that are cheap to send: bursts without waiting, and bodies that are expensive to read. */

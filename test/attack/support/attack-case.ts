@@ -10,24 +10,24 @@ import {
 } from "./floods.js";
 import { runInThread } from "./in-thread.js";
 
-/** The target and the size of an attack. */
+/** Target and size of an attack. */
 interface AttackContext {
   readonly service: AttackedService;
-  /** A key of an organization that only attacks. */
+  /** Key of an organization that only attacks. */
   readonly key: string;
   readonly seconds: number;
 }
 
-/** A row of the table: the amount sent, and the outcome for the attacker. */
+/** A row of the table: how much was sent, and what the attacker got. */
 interface AttackOutcome {
   readonly count: number;
   readonly outcome: string;
 }
 
-/** One row of the table of `npm run attack`. */
+/** An attack, which is one row in the table of `npm run attack`. */
 export interface AttackCase {
   readonly name: string;
-  /** Runs for about `seconds`, floods on separate threads. If it throws, the row has failed. */
+  /** Runs for about `seconds`; floods run on separate threads. If it throws, the row has failed. */
   run(context: AttackContext): Promise<AttackOutcome>;
 }
 
@@ -76,7 +76,7 @@ export function uploadFlood(
   };
 }
 
-/** An attack of pipelined requests. `unit` gets the attacker's key. */
+/** An attack by pipelined requests. `unit` gets the attacker's key. */
 export function requestFlood(
   name: string,
   {

@@ -10,7 +10,7 @@ import { eventually } from "../../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
-/** A front to attack, and the settings that select it. */
+/** A front to attack, with the settings that select it. */
 export interface AttackedFront {
   readonly name: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export class AttackedService {
     front: AttackedFront,
     environment: Readonly<Record<string, string>> = {},
   ): Promise<AttackedService> {
-    // Responses are timed, so models must be loaded before.
+    // Response times are measured, so models must be loaded first.
     const settings = { MODEL_PRELOAD: "true", ...front.environment, ...environment };
     return new AttackedService(front, await startServiceProcess(settings));
   }
@@ -64,24 +64,24 @@ export class AttackedService {
     return this.process.child.exitCode === null && this.process.child.signalCode === null;
   }
 
-  /** Names of files from uploads and fetches in the data folder. */
+  /** Lists the files of uploads and fetches in the data folder. */
   spooledFiles(): string[] {
     return readdirSync(join(this.process.dataDir, "spool"));
   }
 
-  /** Open file descriptors of the service. */
+  /** Counts the service's open file descriptors. */
   descriptors(): number {
     return readdirSync(`/proc/${this.process.child.pid}/fd`).length;
   }
 
-  /** On a separate connection, so that it never waits for other requests of the client. */
+  /** Uses a separate connection, so that it never waits for other requests. */
   async healthStatus(): Promise<number> {
     const answer = await fetch(`${this.url}/health`, { headers: { connection: "close" } });
     await answer.arrayBuffer();
     return answer.status;
   }
 
-  /** Runs an operator's command on the service's data and returns what it prints as JSON. */
+  /** Runs an operator command on the service's data, and returns its JSON output. */
   async operator(...args: readonly string[]): Promise<unknown> {
     const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
       env: { DATA_DIR: this.process.dataDir },
@@ -90,18 +90,18 @@ export class AttackedService {
     return JSON.parse(stdout);
   }
 
-  /** Creates an organization with the free grant, and a key. */
+  /** Creates an organization on the free tier, with a key. */
   async newCustomer(): Promise<{ readonly id: string; readonly key: string }> {
     const { id } = (await this.operator("orgs", "create", "customer")) as { id: string };
     const { key } = (await this.operator("keys", "create", "--org", id)) as { key: string };
     return { id, key };
   }
 
-  /** Waits until no client's work remains: no open hold and no spooled file. */
+  /** Waits until no client's work is left: no open hold and no spooled file. */
   async untilIdle(): Promise<void> {
     await this.#withDatabase(async (sql) => {
       await eventually(
-        "nothing runs any more",
+        "no work is left",
         async () => {
           const open = await sql`select id from holds where state in ('open', 'posted')`;
           return open.length === 0 && this.spooledFiles().length === 0;
@@ -111,12 +111,12 @@ export class AttackedService {
     });
   }
 
-  /** Broken rules of the ledger, as rows that say where; empty if it is consistent. */
+  /** Returns broken rules of the ledger, as rows that say where; empty if it is consistent. */
   async brokenRules(): Promise<readonly object[]> {
     return this.#withDatabase(brokenRules);
   }
 
-  /** Credits charged to an organization so far, minus refunds. */
+  /** Returns the credits charged to an organization so far, minus refunds. */
   async chargedTo(organizationId: string): Promise<number> {
     return this.#withDatabase(async (sql) => {
       const [row] = await sql<{ charged: string }[]>`
@@ -125,7 +125,7 @@ export class AttackedService {
     });
   }
 
-  /** Credits charged to an organization, or held for its running work. */
+  /** Returns the credits charged to an organization or held for its running work. */
   async chargedOrHeld(organizationId: string): Promise<number> {
     return this.#withDatabase(async (sql) => {
       const [row] = await sql<{ credits: string }[]>`
@@ -136,7 +136,7 @@ export class AttackedService {
   }
 
   /**
-   * Waits until all work has ended, and asserts that the service runs, the ledger is consistent and no files
+   * Waits until all work has ended, then asserts that the service runs, the ledger is consistent and no files
    * remain.
    */
   async assertSound(): Promise<void> {
@@ -145,7 +145,7 @@ export class AttackedService {
     assert.deepEqual(await this.brokenRules(), []);
   }
 
-  /** Does the same, then stops the service. */
+  /** Calls `assertSound`, then stops the service. */
   async stopSound(): Promise<void> {
     await this.assertSound();
     assert.equal(await this.process.stop(), 0, this.process.output());

@@ -7,7 +7,7 @@ export interface BystanderReport {
   readonly finals: readonly {
     readonly text: string;
     /**
-     * Delay since its last word was spoken, including the silence that ends an utterance.
+     * Delay after the last word was spoken, including the silence that ends an utterance.
      */
     readonly lagMs: number;
   }[];
@@ -22,7 +22,7 @@ interface BystanderArgs {
 
 const SENTENCE = "asterisk-ru-core/vm-goodbye.flac";
 const GAP_SECONDS = 1;
-/** 40 ms. */
+/** Samples in 40 ms. */
 const MESSAGE_SAMPLES = 640;
 
 /**
@@ -33,7 +33,7 @@ export function startBystander(args: BystanderArgs): ThreadRun<BystanderReport> 
   return runInThread<BystanderArgs, BystanderReport>(import.meta.url, "speak", args);
 }
 
-/** Number of samples of the sentence. */
+/** Returns the number of samples in all sentences. */
 export function samplesSpoken(utterances: number): number {
   return pcmOf(utterances).length;
 }
@@ -43,7 +43,7 @@ function pcmOf(utterances: number): Int16Array {
   return joined(...Array.from({ length: utterances }, () => one));
 }
 
-/** Runs on its thread, which finds it by name. @public */
+/** Runs on its thread, which looks it up by name. @public */
 export async function speak({ url, key, utterances }: BystanderArgs): Promise<BystanderReport> {
   const pcm = pcmOf(utterances);
   const run = await runLive({ url, key, pcm, isPaced: true, messageSamples: MESSAGE_SAMPLES });

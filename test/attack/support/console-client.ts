@@ -10,14 +10,14 @@ export interface ConsoleAnswer {
 export interface ConsoleRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body is announced and never sent. */
+  /** Announces a body but never sends it. */
   readonly isWithheld?: boolean;
 }
 
-/** Longest time of a response that does not hang. */
+/** A response that takes longer counts as hanging. */
 const ANSWER_WITHIN_MS = 60_000;
 
-/** A console client with its own address, any of 127.0.0.0/8. */
+/** A console client with its own address in 127.0.0.0/8. */
 export class ConsoleClient {
   readonly #port: number;
   readonly #localAddress: string;
@@ -74,7 +74,7 @@ export class ConsoleClient {
     });
   }
 
-  /** Signs up and returns the organization's id. */
+  /** Signs up. Returns the organization's ID. */
   async signUp(email: string, more: object = { organization: "Acme" }): Promise<string> {
     const person = { email, password: "correct horse battery", ...more };
     const { status, json } = await this.ask("POST", "/sign-up", { body: person });

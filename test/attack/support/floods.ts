@@ -3,7 +3,7 @@ import type { ThreadControl } from "./in-thread.js";
 import { RawConnection } from "./raw-connection.js";
 import { repeated, WebSocketClient } from "./web-socket-client.js";
 
-/** Bytes of a single write. */
+/** Size of a single write in bytes. */
 const BLOCK_BYTES = 256 * 1024;
 const REST_MS = 20;
 
@@ -11,30 +11,30 @@ export interface SocketFloodArgs {
   readonly port: number;
   readonly path: string;
   readonly key: string;
-  /** Complete frames, sent repeatedly. */
+  /** Complete frames that are sent repeatedly. */
   readonly unit: Uint8Array;
-  /** Frames sent once, before the first unit. */
+  /** Frames that are sent once, before the first unit. */
   readonly first?: Uint8Array;
   readonly seconds: number;
   readonly sockets: number;
-  /** Maximum number of units per socket. */
+  /** Most units per socket. */
   readonly unitsPerSocket?: number;
-  /** True to replace sockets that the service closes. */
+  /** Whether to replace sockets that the service closes. */
   readonly comesBack?: boolean;
-  /** A client that reads nothing. */
+  /** Whether the client reads nothing. */
   readonly isDeaf?: boolean;
 }
 
 export interface FloodReport {
-  /** Number of connections opened. */
+  /** Number of connections that were opened. */
   readonly opened: number;
-  /** Approximate number of units passed to the operating system. */
+  /** Approximate number of units handed to the operating system. */
   readonly sent: number;
-  /** How connections ended, by close code or status: `open` if the service did not close them. */
+  /** Number of connections by close code or status; `open` if the service did not close them. */
   readonly endings: Readonly<Record<string, number>>;
 }
 
-/** On a thread: Opens WebSockets that send the same frames as fast as the service accepts them. */
+/** Runs on a thread: opens WebSockets that send the same frames as fast as the service accepts them. */
 export async function floodSockets(args: SocketFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -87,19 +87,19 @@ export interface UploadFloodArgs {
   readonly path: string;
   readonly key: string;
   readonly contentType: string;
-  /** Sent before the chunks, for example the beginning of a form as one chunk. */
+  /** Sent before the chunks; for example the start of a form, as one chunk. */
   readonly first?: string;
-  /** Bytes of each chunk. */
+  /** Size of each chunk in bytes. */
   readonly chunkBytes: number;
   readonly connections: number;
-  /** Content bytes per connection, which then leaves in the middle of its body. */
+  /** Bytes of content per connection, after which the client leaves in the middle of its body. */
   readonly contentBytes: number;
-  /** True to replace connections that the service ends. */
+  /** Whether to replace connections that the service ends. */
   readonly comesBack?: boolean;
   readonly seconds: number;
 }
 
-/** Runs on a thread: uploads in small chunks whose clients leave before the end. */
+/** Runs on a thread: uploads small chunks, and leaves before the end of the body. */
 export async function floodUploads(args: UploadFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -143,15 +143,18 @@ async function uploadOne(
 
 export interface RequestFloodArgs {
   readonly port: number;
-  /** Written repeatedly; mostly complete requests. */
+  /** Text that is written repeatedly, usually complete requests. */
   readonly unit: string;
   readonly connections: number;
-  /** Units per connection, which then waits at most a second for the service to close it. */
+  /** Units per connection. Afterwards it waits at most a second for the service to close it. */
   readonly unitsPerConnection: number;
   readonly seconds: number;
 }
 
-/** Runs on a thread: connections that send requests without waiting for responses, replaced when they end. */
+/**
+ * Runs on a thread: opens connections that send requests without waiting for responses, and replaces those
+ * that end.
+ */
 export async function floodRequests(args: RequestFloodArgs, control: ThreadControl): Promise<FloodReport> {
   const untilMs = performance.now() + args.seconds * 1_000;
   const isOver = () => control.isStopped || performance.now() > untilMs;
@@ -177,7 +180,7 @@ export async function floodRequests(args: RequestFloodArgs, control: ThreadContr
   return tally.report;
 }
 
-/** One chunk of a chunked body. */
+/** Encodes one chunk of a chunked body. */
 export function chunk(content: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`);
 }
@@ -196,7 +199,7 @@ class Tally {
   }
 }
 
-/** A closed client reconnects shortly afterwards. */
+/** Waits a moment before a closed client reconnects. */
 async function rest(): Promise<true> {
   await pace(REST_MS);
   return true;

@@ -5,7 +5,7 @@ import { runInThread, type ThreadControl } from "./in-thread.js";
 /** Response times of `/health` during an attack, in milliseconds. */
 export interface HealthReport {
   readonly count: number;
-  /** Answers other than 200, and connections that failed. */
+  /** Number of responses other than 200, and of failed connections. */
   readonly failures: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -15,7 +15,7 @@ export interface HealthReport {
 interface ProbeArgs {
   readonly port: number;
   readonly paceMs: number;
-  /** A new connection for each request, so that the wait in the accept queue counts too. */
+  /** Whether each request uses a new connection, so that the wait in the accept queue counts too. */
   readonly isFresh: boolean;
 }
 
@@ -36,8 +36,8 @@ export class HealthProbe {
 }
 
 /**
- * Runs on its thread, which finds it by name (@public). A slow request also represents all the requests that
- * would have been sent meanwhile.
+ * Runs on its thread, which looks it up by name (@public). A slow request also stands for all requests that
+ * would have been sent in the meantime.
  */
 export async function probe(
   { port, paceMs, isFresh }: ProbeArgs,
@@ -55,7 +55,7 @@ export async function probe(
       }).once("error", () => resolve(false));
     });
     const tookMs = performance.now() - startedAtMs;
-    // This corrects for coordinated omission: at a constant pace, the later ones would have waited for the
+    // This corrects for coordinated omission: at a constant pace, later requests would have waited for the
     // rest of the time.
     for (let leftMs = tookMs; leftMs > 0; leftMs -= paceMs) timesMs.push(leftMs);
     if (!isWell) failures++;

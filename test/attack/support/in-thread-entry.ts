@@ -1,4 +1,4 @@
-// The thread of `runInThread`: imports the module and calls the function.
+// Entry of the threads of `runInThread`: imports the module and calls the function.
 import { parentPort, workerData } from "node:worker_threads";
 import type { ThreadControl, ThreadData } from "./in-thread.js";
 
@@ -14,5 +14,5 @@ const control: ThreadControl = {
 const run = exported[name];
 if (run === undefined) throw new Error(`${module} exports no ${name}`);
 parentPort?.postMessage(await run(args, control));
-// Exit, because open handles such as sockets held by the service would keep the thread alive.
+// Exit explicitly, because open handles, such as sockets that the service holds, would keep the thread alive.
 process.exit(0);

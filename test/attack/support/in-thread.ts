@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 
 const ENTRY = new URL("./in-thread-entry.js", import.meta.url);
 
-/** Data that a thread starts with. */
+/** Data with which a thread starts. */
 export interface ThreadData {
   readonly module: string;
   readonly name: string;
@@ -10,22 +10,22 @@ export interface ThreadData {
   readonly stopped: Int32Array;
 }
 
-/** Passed to a function on a thread in addition to its arguments. */
+/** Passed to a function on a thread after its arguments. */
 export interface ThreadControl {
   readonly isStopped: boolean;
 }
 
 export interface ThreadRun<Result> {
-  /** The function's result. */
+  /** Result of the function. */
   readonly result: Promise<Result>;
-  /** Asks the function to end soon; settles with its result. */
+  /** Asks the function to end soon. Settles with its result. */
   stop(): Promise<Result>;
 }
 
 /**
- * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a separate thread,
- * so that floods and probes do not wait for each other.
- * @param module `import.meta.url` of the file that exports the function, or an address made from it
+ * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`. Runs on a separate
+ * thread, so that floods and probes do not wait for each other.
+ * @param module `import.meta.url` of the file that exports the function, or a URL derived from it
  */
 export function runInThread<Args, Result>(module: string | URL, name: string, args: Args): ThreadRun<Result> {
   const stopped = new Int32Array(new SharedArrayBuffer(4));
@@ -38,7 +38,7 @@ export function runInThread<Args, Result>(module: string | URL, name: string, ar
       reject(new Error(`the thread of ${name} ended (${code}) without a result`)),
     );
   });
-  // A test that only stops it gets a failure then.
+  // A test that only stops the thread gets a failure then.
   result.catch(() => {});
   const stop = () => {
     Atomics.store(stopped, 0, 1);

@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 export class LiveSocketClient {
   readonly #socket: WebSocket;
   readonly messages: Record<string, unknown>[] = [];
-  /** Its close code. */
+  /** Settles with the close code. */
   readonly closed: Promise<number>;
 
   private constructor(socket: WebSocket) {
@@ -29,7 +29,7 @@ export class LiveSocketClient {
     });
   }
 
-  /** Sends seconds of silence, 16 kHz. */
+  /** Sends seconds of silence at 16 kHz. */
   sendSilence(seconds: number): void {
     this.#socket.send(Buffer.alloc(seconds * 32_000));
   }

@@ -15,14 +15,17 @@ import type { ServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const SETTLED_WITHIN_MS = 60_000;
-/** A request with neither a response nor an error by then was lost by the service. */
+/** A request that has neither a response nor an error by then was lost by the service. */
 const ANSWER_WITHIN_MS = 60_000;
-/** Shorter than any work; without it, immediately rejected requests would be repeated thousands of times. */
+/**
+ * Shorter than any work. Without this pause, requests that are rejected immediately would be repeated
+ * thousands of times.
+ */
 const PAUSE_MS = 40;
-/** Rejections because of a server error or too many simultaneous requests. */
+/** Statuses of rejections caused by a server error or by too many simultaneous requests. */
 const EXPECTED_REFUSALS = [429, 503];
 
-/** Connects to the private database of a running service, as an operator's command does. */
+/** Connects to the private database of a running service, as an operator command does. */
 export async function databaseOf(dataDir: string): Promise<Sql> {
   return connect(JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8")), SILENT);
 }
@@ -37,17 +40,17 @@ interface ChargeRow {
 export class PayingClients {
   readonly #services: readonly ServiceProcess[];
   #nextService = 0;
-  /** Credits by charge id, as reported to clients. */
+  /** Credits by charge ID, as reported to clients. */
   readonly #charged = new Map<string, number>();
   readonly #working: Promise<void>[] = [];
   readonly #since = new Date();
   #isOver = false;
-  /** Other clients of the same organization were first. */
+  /** Distinguishes these clients' keys from those of earlier clients of the same organization. */
   readonly #keyPrefix = randomUUID();
   #keyCount = 0;
   refusedCount = 0;
 
-  /** @param services which share a database and a key; used in turn */
+  /** @param services share a database and a key; the clients use them in turn */
   constructor(...services: readonly ServiceProcess[]) {
     this.#services = services;
   }
@@ -81,7 +84,7 @@ export class PayingClients {
     this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);
   }
 
-  /** Checks that every recorded charge is in the ledger exactly once, and that there are no others. */
+  /** Checks that every recorded charge is in the ledger exactly once, and that the ledger has no others. */
   async checkLedger(sql: Sql): Promise<void> {
     await eventually(
       "no hold left",
@@ -93,14 +96,14 @@ export class PayingClients {
     const missing = this.#missingAmong(rows);
     const found = await sql`select * from holds where id in ${sql(["", ...missing.map(([id]) => id)])}`;
     assert.deepEqual(missing, [], `receipts that the ledger does not know: ${JSON.stringify(found)}`);
-    // A live session that broke off is charged for the audio it had accepted.
+    // A live session that was cut off is charged for the audio it had accepted.
     const unanswered = rows.filter(({ id, kind }) => kind !== "live" && !this.#charged.has(id));
     assert.deepEqual(unanswered, [], "charges without an answer");
     const held = await sql`select organization_id from accounts where held > 0`;
     assert.deepEqual([...held], [], "credits that are still held");
   }
 
-  /** Number of recorded charges that are not in the ledger. */
+  /** Counts recorded charges that are not in the ledger. */
   async countForgotten(sql: Sql): Promise<number> {
     return this.#missingAmong(await this.#chargesIn(sql)).length;
   }
@@ -149,7 +152,7 @@ export class PayingClients {
   async #listen(): Promise<void> {
     const { url, key } = this.#someService();
     const pcm = new Int16Array(16_000);
-    // A session rejected before its upgrade appears as a socket error.
+    // If a session is rejected before its upgrade, the client sees a socket error.
     const run = await runLive({ url, key, pcm, messageSamples: 1_600, isPaced: true }).catch(() => null);
     if (run === null || run.closeCode !== 1000) this.refusedCount++;
     let session = "";

@@ -5,7 +5,7 @@ const LIMIT_MS = 90_000;
 /** A TCP connection on which the attacker controls every byte. */
 export class RawConnection {
   readonly socket: Socket;
-  /** Settles when both directions have ended, for any reason. */
+  /** Settles when both directions have ended, for whatever reason. */
   readonly closed: Promise<void>;
   readonly #chunks: Buffer[] = [];
   readonly #waiters = new Set<() => void>();
@@ -18,7 +18,7 @@ export class RawConnection {
       this.#wake();
     });
     socket.on("error", () => {
-      // `close` always follows, and attacks only use that.
+      // `close` always follows, and attacks use only that.
     });
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
@@ -49,12 +49,12 @@ export class RawConnection {
     return this.#chunks[0] ?? Buffer.alloc(0);
   }
 
-  /** The same as text, one character per byte. */
+  /** The received bytes as text, one character per byte. */
   get text(): string {
     return this.received.toString("latin1");
   }
 
-  /** Settles when the bytes have left this process or the connection has ended. */
+  /** Settles when the bytes have left this process, or the connection has ended. */
   write(bytes: string | Uint8Array): Promise<void> {
     if (this.socket.destroyed) return this.closed;
     const written = new Promise<void>((resolve) => {
@@ -64,7 +64,8 @@ export class RawConnection {
   }
 
   /**
-   * Waits until `isSo` holds for the received bytes; false if the connection ends first, or after `limitMs`.
+   * Waits until `isSo` holds for the received bytes. Returns false if the connection ends first, or after
+   * `limitMs`.
    */
   async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
     const timer = setTimeout(() => this.#wake(), limitMs);

@@ -4,14 +4,14 @@ import { mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Reason why file systems cannot be mounted here; null if they can. */
+/** Returns why file systems cannot be mounted here; null if they can. */
 export function whyNoMounts(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "only root of Linux can mount a small disk";
   return spawnSync("unshare", ["-m", "true"]).status === 0 ? null : "mounts are not allowed here";
 }
 
-/** A separate file system in memory, which can be filled and made read-only. */
+/** A separate in-memory file system that can be filled and made read-only. */
 export class SmallDisk {
   readonly path: string;
 
@@ -23,7 +23,7 @@ export class SmallDisk {
     const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
     mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
     process.on("exit", () => {
-      // A failed test may have left it read-only, as a separate mount.
+      // A failed test may have left it as a separate read-only mount.
       while (spawnSync("umount", ["-l", path]).status === 0);
       rmSync(path, { recursive: true, force: true });
     });
@@ -35,16 +35,16 @@ export class SmallDisk {
     return bavail * bsize;
   }
 
-  /** Fills the disk except for `leftBytes`. */
+  /** Fills the disk up to `leftBytes`. */
   async fill(leftBytes: number): Promise<void> {
     const bytes = Math.max(0, (await this.freeBytes()) - leftBytes);
     await writeFile(join(this.path, "filling"), Buffer.alloc(bytes)).catch((error: NodeJS.ErrnoException) => {
-      // The rest was used by others meanwhile.
+      // Other processes have used the rest in the meantime.
       if (error.code !== "ENOSPC") throw error;
     });
   }
 
-  /** Deletes the filling. */
+  /** Deletes the file that fills the disk. */
   async empty(): Promise<void> {
     await rm(join(this.path, "filling"), { force: true });
   }

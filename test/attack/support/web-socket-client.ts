@@ -4,15 +4,15 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 
 export interface FrameShape {
   readonly opcode: number;
-  /** True for the last frame of a message; the default. */
+  /** Whether this is the last frame of a message; true by default. */
   readonly isFinal?: boolean;
-  /** True by default, because clients must mask. */
+  /** Whether the frame is masked; true by default, because clients must mask. */
   readonly isMasked?: boolean;
   /** Reserved bits, which must not be set. */
   readonly reserved?: number;
 }
 
-/** Encodes one client frame. The mask is zero; the server cannot tell. */
+/** Encodes one client frame. The mask is zero, which the server cannot notice. */
 export function frame(payload: string | Uint8Array, shape: FrameShape): Buffer {
   const { opcode, isFinal = true, isMasked = true, reserved = 0 } = shape;
   const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
@@ -34,7 +34,7 @@ export interface Handshake {
   readonly port: number;
   readonly path: string;
   readonly key: string | null;
-  /** 13 by default. */
+  /** WebSocket version; 13 by default. */
   readonly version?: string;
   /** Additional header lines, each with its line break. */
   readonly lines?: string;
@@ -49,7 +49,7 @@ function handshake({ path, key, version = "13", lines = "" }: Handshake): string
   );
 }
 
-/** Code and reason of the service's close frame; null if the connection ended without one. */
+/** Code and reason in the service's close frame; null if the connection ended without one. */
 export interface CloseFrame {
   readonly code: number;
   readonly reason: string;
@@ -58,7 +58,7 @@ export interface CloseFrame {
 /** A WebSocket client that writes arbitrary bytes and parses the responses. */
 export class WebSocketClient {
   readonly connection: RawConnection;
-  /** Status of the handshake response. */
+  /** Status of the response to the handshake. */
   readonly status: number;
   readonly #headBytes: number;
 
@@ -68,7 +68,7 @@ export class WebSocketClient {
     this.#headBytes = headBytes;
   }
 
-  /** Settles with any handshake response. @throws if the connection ends without one */
+  /** Settles with any response to the handshake. @throws if the connection ends without one */
   static async open(options: Handshake): Promise<WebSocketClient> {
     const connection = await RawConnection.open(options.port);
     await connection.write(handshake(options));
@@ -86,12 +86,12 @@ export class WebSocketClient {
     return this.write(frame(text, { opcode: OPCODE.text }));
   }
 
-  /** Text messages so far. */
+  /** Text messages received so far. */
   get texts(): string[] {
     return this.#frames.filter(({ opcode }) => opcode === OPCODE.text).map(({ payload }) => String(payload));
   }
 
-  /** Text messages so far that are JSON of this `type`. */
+  /** Text messages received so far that are JSON of this `type`. */
   messages(type: string): Record<string, unknown>[] {
     return this.texts.map((text) => JSON.parse(text)).filter((message) => message.type === type);
   }
@@ -103,14 +103,14 @@ export class WebSocketClient {
     return { code, reason: close.payload.toString("utf8", 2) };
   }
 
-  /** Waits for a text message of this `type`; false if the connection ends without one. */
+  /** Waits for a text message of this `type`. Returns false if the connection ends without one. */
   untilMessage(type: string): Promise<boolean> {
     return this.connection.until(() => this.messages(type).length > 0);
   }
 
   /**
-   * Waits for the service's close frame, answers it and disconnects; null if the connection ends without one,
-   * or none arrives.
+   * Waits for the service's close frame, answers it and disconnects. Returns null if the connection ends
+   * without one, or none arrives.
    */
   async ended(): Promise<CloseFrame | null> {
     await this.connection.until(() => this.closeFrame !== null);
@@ -123,7 +123,7 @@ export class WebSocketClient {
     return closeFrame;
   }
 
-  /** Parses complete frames; the service never masks. */
+  /** Parses complete frames, which the service never masks. */
   get #frames(): { readonly opcode: number; readonly payload: Buffer }[] {
     const bytes = this.connection.received.subarray(this.#headBytes);
     const frames = [];

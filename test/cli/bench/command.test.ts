@@ -21,7 +21,7 @@ const PROGRAM = fileURLToPath(new URL("../../../../bin/dauys.js", import.meta.ur
 const KEY = "sk-svc-of-a-test";
 const TEXT = "бір екі үш";
 const MISSPELT = "бір екі төрт";
-/** One sentence for each session. */
+/** Long enough for one sentence per session. */
 const SHORT = ["--minutes", "0.001"];
 
 let stub: StubWire;
@@ -55,10 +55,10 @@ test("every sentence of every session gets a final, and its errors and credits a
   assert.deepEqual([level?.started, level?.failed, level?.missed, level?.sentences], [12, 0, 0, 12]);
   assert.equal(level?.metrics.final?.count, 12);
   assert.equal(level?.word_error_rate?.value, 1 / 3);
-  // 0.52 s before, 0.5 s of tone, 1 s after, in whole messages: 2.04 s cost 13 credits.
+  // 0.52 s before, 0.5 s of tone and 1 s after, in whole messages: 2.04 s cost 13 credits.
   assert.deepEqual([level?.credits, result.credits, result.credits_estimated], [156, 169, 169]);
   assert.deepEqual([result.end, result.knee], ["complete", null]);
-  assert.match(stderr, /^live by the wire of dauys: about 169 credits$/m);
+  assert.match(stderr, /^live over the dauys protocol: about 169 credits$/m);
 });
 
 test("the result is written as JSON and as a page, and compared with an older one", async () => {
@@ -90,7 +90,7 @@ test("Ctrl-C closes the sessions and keeps what was measured", async () => {
   const env = { PATH: process.env["PATH"] ?? "", ...NO_SERVICE };
   const sessionsBefore = stub.sessions();
   const child = spawn(process.execPath, [PROGRAM, ...args, "-o", output], { env });
-  // The one ahead and both that are measured.
+  // These are the warm-up session and both measured ones.
   while (stub.sessions() < sessionsBefore + 3) await stub.nextSession();
   await stub.nextFinal();
   child.kill("SIGINT");
@@ -101,7 +101,7 @@ test("Ctrl-C closes the sessions and keeps what was measured", async () => {
   assert.match(await readFile(`${output}.html`, "utf8"), /Interrupted/);
 });
 
-test("a service that rejects every session is a failure with its reasons", async () => {
+test("if the service rejects every session, the command fails with the reasons", async () => {
   const server = createServer((_, response) => response.writeHead(401).end());
   server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"));
   server.listen(0, "127.0.0.1");
@@ -128,7 +128,7 @@ test("a service that rejects every session is a failure with its reasons", async
 });
 
 for (const wire of ["dauys", "openai", "deepgram"]) {
-  test(`measures the service by the wire of ${wire}`, async () => {
+  test(`measures the service over the ${wire} protocol`, async () => {
     const of = async (...args: readonly string[]) => {
       const all = ["bench", service.url, "--key", service.key, "--wire", wire, "--json", ...SHORT, ...args];
       const { code, stdout, stderr } = await dauys([...all, "--language", "kk"]);
@@ -174,7 +174,7 @@ for (const [args, message] of MISUSED) {
   });
 }
 
-test("a folder without recordings, and a file that is no WAV, are named", async () => {
+test("reports a folder without recordings, and a file that is not a WAV", async () => {
   const empty = await temporaryFolder();
   const none = await dauys(["bench", stub.url, "--key", KEY, "--clips", empty]);
   assert.deepEqual([none.code, none.stderr], [1, `dauys: no WAV file in ${empty}\n`]);

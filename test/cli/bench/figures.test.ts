@@ -93,7 +93,7 @@ test("percentiles are exact, and inside their intervals", () => {
   assert.deepEqual([found.count, found.p50.value, found.p95.value, found.max], [500, 25, 47.5, 49.9]);
   for (const { low, value, high } of [found.p50, found.p95, found.p99])
     assert.ok(low <= value && value <= high);
-  // 500 values in 50 units are worth 50 values: an interval of single values would be 7 wide.
+  // 500 values in 50 units are worth 50 values: an interval over single values would be 7 wide.
   assert.ok(found.p50.high - found.p50.low > 7, JSON.stringify(found.p50));
   assert.equal(
     found.histogram.reduce((sum, [, count]) => sum + count, 0),
@@ -109,7 +109,7 @@ test("arrivals follow the rate and never depend on responses", () => {
   assert.ok(Math.abs(random.length - 5_000) < 4 * Math.sqrt(5_000), `${random.length}`);
 });
 
-test("a budget lets nothing through after the first work that does not fit", () => {
+test("a budget admits nothing after the first work that does not fit", () => {
   const budget = new Budget(100);
   assert.deepEqual([budget.reserve(60), budget.reserve(60), budget.reserve(10)], [true, false, false]);
   assert.equal(budget.isUsedUp, true);
@@ -136,7 +136,7 @@ test("the knee is narrowed between the last good load and the first bad one", as
     [4, 8, 16, 20, 24, 32],
   );
   assert.deepEqual([knee.below, knee.above], [20, 24]);
-  assert.match(knee.rule, /^p95 is 900 ms, above twice the 210 ms of the lowest load$/);
+  assert.match(knee.rule, /^p95 is 900 ms, more than twice the 210 ms of the lowest load$/);
 });
 
 test("a ramp without a knee says so, and one that is stopped keeps its levels", async () => {
@@ -199,7 +199,7 @@ test("frames of speech may be cut anywhere", () => {
   }
 });
 
-test("a file that is no result is rejected with its name", () => {
+test("a file that is not a result is rejected with its name", () => {
   assert.throws(() => parseResult("{", "a.json"), /cannot read a\.json: it is not JSON/);
   assert.throws(
     () => parseResult("[]", "a.json"),

@@ -33,7 +33,7 @@ for (const width of WIDTHS) {
       opened.on("request", (request) => requests.push(request.url()));
       await opened.goto(`file://${process.cwd()}/${FOLDER}/result.html`);
       await opened.screenshot({ path: `${FOLDER}/${width}-${colorScheme}.png`, fullPage: true });
-      // A string: the browser runs it, and its types are not Node's.
+      // A string, because the browser runs it and its types are not Node's.
       const seen = (await opened.evaluate(`({
         overflow: document.documentElement.scrollWidth - innerWidth,
         cut: [...document.querySelectorAll("svg text")].filter((text) => {
@@ -69,7 +69,7 @@ test("names from a service cannot put markup into the page", () => {
   assert.doesNotMatch(resultPage(hostile, null, []), /<script/);
 });
 
-test("a result without a level says that nothing was measured", () => {
+test("a result without levels says that nothing was measured", () => {
   const empty = { ...resultOf(1), levels: [], knee: null, end: "interrupted" as const };
   assert.match(resultPage(empty, null, []), /Nothing was measured/);
 });
@@ -84,7 +84,7 @@ function resultOf(factor: number): BenchResult {
       clips: [{ name: "kk-lake.wav", seconds: 2.9, licence: "Apache-2.0" }],
       ...{ machine: { cpu: "Example CPU", cores: 2 }, node: "v20.19.0", end: "complete" },
       ...{ credits_estimated: 10, credits: 10, levels },
-      knee: { rule: "p95 is 900 ms, above twice the 210 ms of the lowest load", below: 64, above: 128 },
+      knee: { rule: "p95 is 900 ms, more than twice the 210 ms of the lowest load", below: 64, above: 128 },
     }),
     "made here",
   );

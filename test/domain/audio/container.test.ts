@@ -33,7 +33,7 @@ test("containers are detected by their signatures, except files that refer to ot
 });
 
 test("MPEG audio is detected by two consecutive frames, with or without padding before them", () => {
-  // MPEG-1 layer 3 at 128 kbit/s and 44.1 kHz: 417 bytes, 418 with the padding bit.
+  // MPEG-1 layer 3 at 128 kbit/s and 44.1 kHz has frames of 417 bytes, or 418 with the padding bit.
   const frames = Buffer.concat([
     frame([0xff, 0xfb, 0x90, 0x64], 417),
     frame([0xff, 0xfb, 0x92, 0x64], 418),
@@ -46,7 +46,7 @@ test("MPEG audio is detected by two consecutive frames, with or without padding 
   // MPEG-2 layer 3 at 64 kbit/s and 22.05 kHz.
   const half = frame([0xff, 0xf3, 0x80, 0x64], 208);
   assert.equal(detectContainer(Buffer.concat([half, half])), "mp3");
-  // ADTS headers contain the length.
+  // ADTS headers contain the length of the frame.
   const adts = frame([0xff, 0xf1, 0x50, 0x80, 0x0c, 0x9f, 0xfc], 100);
   assert.equal(detectContainer(Buffer.concat([adts, adts])), "aac");
 });

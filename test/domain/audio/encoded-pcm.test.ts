@@ -16,7 +16,7 @@ for (const { name, encode, table } of [
   test(`every byte of ${name} survives decoding and encoding`, () => {
     const decoded = Int16Array.from(table, (sample) => Math.round(sample * 32_768));
     const again = encode(decoded);
-    // Mu-law encodes silence as two bytes, 0xff and 0x7f.
+    // Mu-law has two encodings of silence, 0xff and 0x7f.
     const expected = Array.from({ length: 256 }, (_, byte) => (decoded[byte] === 0 ? again[byte]! : byte));
     assert.deepEqual([...again], expected);
   });
@@ -38,7 +38,7 @@ for (const { name, encode, table } of [
   });
 }
 
-test("the values of G.711 are those of the recommendation", () => {
+test("G.711 values match the recommendation", () => {
   assert.deepEqual([...toMulaw(Int16Array.of(0, 32_124, -32_124, 1_000))], [0xff, 0x80, 0x00, 0xce]);
   assert.deepEqual([...toAlaw(Int16Array.of(8, 32_256, -32_256, 1_008))], [0xd5, 0xaa, 0x2a, 0xfa]);
 });

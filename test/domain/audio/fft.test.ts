@@ -5,7 +5,7 @@ import * as fc from "../../support/properties.js";
 
 const sample = fc.double({ min: -1, max: 1, noNaN: true });
 
-/** Computes the definition, one sum per output. */
+/** Computes the transform by its definition, with one sum per output. */
 function naiveTransform(real: Float64Array, imaginary: Float64Array): [number, number][] {
   const size = real.length;
   return Array.from(real, (_, k) => {
@@ -36,7 +36,7 @@ test("a transform of any length equals the sum of its definition", () => {
       const expected = naiveTransform(real, imaginary);
       new Fft(real.length).transform(real, imaginary);
       for (const [k, [re, im]] of expected.entries()) {
-        // Double precision over a hundred terms of magnitude one.
+        // Double precision, over a hundred terms of magnitude one.
         assert.ok(Math.hypot(real[k]! - re, imaginary[k]! - im) < 1e-10, `output ${k} of ${real.length}`);
       }
     }),

@@ -4,7 +4,10 @@ import { test } from "node:test";
 import { FRONT_ENDS, type FrontEnd } from "../../../core/domain/audio/front-ends.js";
 import { binsFirst, LogMel, normalizeBins } from "../../../core/domain/audio/log-mel.js";
 
-/** Made by models/recipes/adapters/feature_reference.py with torch and NumPy, which share no code with ours. */
+/**
+ * Written by models/recipes/adapters/feature_reference.py with torch and NumPy, which share no code with
+ * ours.
+ */
 const REFERENCE = JSON.parse(readFileSync("test/fixtures/adapters/log-mel-reference.json", "utf8")) as {
   readonly samples: number;
   readonly frontEnds: Readonly<
@@ -20,14 +23,15 @@ function signalOf(samples: number): Float32Array {
 }
 
 for (const [name, expected] of Object.entries(REFERENCE.frontEnds)) {
-  test(`${name} computes the features of its original`, () => {
+  test(`${name} computes the same features as the original`, () => {
     const logMel = new LogMel(FRONT_ENDS[name as FrontEnd](expected.bins));
     const features = logMel.compute(signalOf(REFERENCE.samples));
     assert.equal(features.length, expected.frames * expected.bins);
     for (const [frame, row] of Object.entries(expected.rows)) {
       for (const [bin, value] of row.entries()) {
         const found = features[Number(frame) * expected.bins + bin]!;
-        // The reference is rounded to 1e-4, and a few values of torch's windows differ from ours in their last bit.
+        // The reference is rounded to 1e-4, and a few values of torch's windows differ from ours in the last
+        // bit.
         assert.ok(Math.abs(found - value) < 3e-3, `frame ${frame}, bin ${bin}: ${found} for ${value}`);
       }
     }

@@ -20,7 +20,7 @@ function tone(rateHz: number, frequencyHz: number, seconds: number): Float32Arra
   return samples.map((_, i) => Math.sin((2 * Math.PI * frequencyHz * i) / rateHz));
 }
 
-/** Root mean square without the ends, where the filter reaches into the silence outside. */
+/** Returns the root mean square without the ends, where the filter reaches into the silence outside. */
 function innerRms(samples: Float32Array, reference?: Float32Array): number {
   let sum = 0;
   const edge = Math.floor(samples.length * 0.2);
@@ -53,7 +53,7 @@ test("tones above the new band disappear by 70 dB or more", () => {
   }
 });
 
-test("a prompt stream holds nothing back, and is the other stream, late by half the filter", () => {
+test("a prompt stream holds nothing back, and equals the ordinary one delayed by half the filter", () => {
   for (const [fromHz, lateSamples] of [
     [24_000, 32],
     [48_000, 32],

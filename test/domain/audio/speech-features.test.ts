@@ -6,7 +6,10 @@ import { LogMel, normalizeBins } from "../../../core/domain/audio/log-mel.js";
 import { roundedTo16Bits, toFloat } from "../../../core/domain/audio/pcm.js";
 import { speech } from "../../support/audio.js";
 
-/** Every `stride`-th value, made by models/recipes/adapters/feature_reference.py with torch, which shares no code with ours. */
+/**
+ * Every `stride`-th value, computed by models/recipes/adapters/feature_reference.py with torch, which shares
+ * no code with ours.
+ */
 interface Reference {
   readonly recording: string;
   readonly stride: number;

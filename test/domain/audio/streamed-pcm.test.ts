@@ -44,7 +44,7 @@ for (const [format, rateHz] of [
     assert.equal(whole.length, seconds * 16_000);
     const cuts = Array.from({ length: 100 }, (_, index) => 1 + index * 77);
     assert.deepEqual(streamed(new StreamedPcm(format, rateHz, 16_000), bytes, cuts), whole);
-    // Otherwise a session's frame would wait for the client's next message.
+    // Otherwise a frame of the session would have to wait for the client's next message.
     assert.equal(new StreamedPcm(format, rateHz, 16_000).push(bytes).length, whole.length);
   });
 }

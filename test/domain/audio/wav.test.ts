@@ -17,7 +17,7 @@ interface WavParts {
   readonly dataSize?: number;
 }
 
-/** Builds a file manually, so that it shares no code with the writer under test. */
+/** Builds a file by hand, so that it shares no code with the writer under test. */
 function wavFile(data: readonly number[] | Uint8Array, parts: WavParts = {}): Uint8Array {
   const { code = 1, channels = 1, rateHz = 16_000, bits = 16, extra = [], before = [] } = parts;
   const blockBytes = parts.blockBytes ?? (channels * Math.ceil(bits / 8)) % 65_536;
@@ -87,7 +87,7 @@ function refusal(file: Uint8Array): string {
   return assert.fail("the file was accepted");
 }
 
-test("header of a plain file is read", () => {
+test("reads the header of a plain file", () => {
   assert.deepEqual(parseWavHeader(wavFile([1, 0, 2, 0]), 48), {
     format: "pcm",
     channels: 1,
@@ -116,7 +116,7 @@ test("an extensible header returns the format inside it", () => {
   assert.deepEqual([header24?.format, header24?.bitsPerSample], ["pcm", 24]);
 });
 
-test("size 0 and 0xFFFFFFFF mean until the end of the file", () => {
+test('sizes 0 and 0xFFFFFFFF mean "until the end of the file"', () => {
   for (const dataSize of [0, 0xffff_ffff]) {
     const file = wavFile([1, 0, 2, 0, 3], { dataSize });
     assert.equal(parseWavHeader(file)?.dataBytes, null);

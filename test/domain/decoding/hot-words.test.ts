@@ -9,14 +9,14 @@ const VOCABULARY = ["", " ", "а", "б", "в"];
 const NOTHING = { languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
 const letters = fc.string({ unit: fc.constantFrom("а", "б", "в"), minLength: 1, maxLength: 4 });
 const phrase = fc.array(letters, { minLength: 1, maxLength: 2 }).map((words) => words.join(" "));
-/** Scores are whole, so that sums are exact. */
+/** Whole scores, so that sums are exact. */
 const hot = fc.array(fc.record({ text: phrase, characterScore: fc.integer({ min: 0, max: 5 }) }), {
   minLength: 1,
   maxLength: 5,
 });
 const spoken = fc.array(letters, { maxLength: 6 }).map((words) => words.join(" "));
 
-test("a text earns the worth of its complete hot words only", () => {
+test("a text earns only the bonuses of its complete hot words", () => {
   for (const [text, expected] of [
     ["абв", 6],
     ["абвв", 6],
@@ -134,7 +134,7 @@ function scoreOf(text: string, words: readonly { text: string; characterScore: n
   return score - automaton.credit[state]!;
 }
 
-/** Score of every text that some path produces. */
+/** Returns the score of every text that some path produces. */
 function everyScore(
   logProbs: Float32Array,
   frames: number,

@@ -12,7 +12,7 @@ const model = LanguageModel.parse(bytes);
 
 test("a small file gives the probabilities of the plain back-off rule", () => {
   const small = LanguageModel.parse(smallFile());
-  // Histories a, ab and ba are states; every other history is shortened until it is one.
+  // Histories a, ab and ba are states. Every other history is shortened until it is one.
   for (const text of [[2], [2, 3], [2, 3, 2, 3, 3], [3, 3, 2, 0], [2, 2, 2, 3, 2, 3, 1]]) {
     let state = 0;
     text.forEach((token, i) => {
@@ -34,7 +34,7 @@ test("probabilities after any history add up to one", () => {
       model.advance(state, token);
       sum += Math.exp(model.logProb);
     }
-    // Log-probs are stored in steps of 0.055, weights in steps of 0.047: each is at most half a step off.
+    // Log-probs are stored in steps of 0.055, weights in steps of 0.047, so each is at most half a step off.
     assert.ok(Math.abs(sum - 1) < 0.05, `after "${text}" the sum is ${sum}`);
   }
 });
@@ -55,8 +55,8 @@ test("loaded tables stay under 65 MB", () => {
 
 test("rejects a truncated file and other formats and versions", () => {
   const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
-  // Read only a sixteenth: the whole shipped model takes a second. `packed-model.test.ts` truncates a small
-  // one at every length.
+  // Read only a sixteenth, because the whole shipped model takes a second. `packed-model.test.ts` truncates a
+  // small one at every length.
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, bytes.length >> 4)), isBroken);
   assert.throws(() => LanguageModel.parse(smallFile().subarray(0, -1)), isBroken);
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, 100)), isBroken);
@@ -80,7 +80,10 @@ function hashOf(word: string): number {
   return hash;
 }
 
-/** Log-prob codes are -code / 16, weights (code - 128) / 16; histories by their tokens, "" is the empty one. */
+/**
+ * Log-prob codes are -code / 16, weights are (code - 128) / 16. Histories are named by their tokens; "" is
+ * the empty one.
+ */
 const SMALL: Record<string, { backoff: number; arcs: readonly (readonly [token: number, code: number])[] }> =
   {
     "": { backoff: 128, arcs: [0, 1, 2, 3].map((token) => [token, 20 + token] as const) },
@@ -119,7 +122,7 @@ function smallFile(version = 1): Uint8Array {
     arcCount: arcs.length,
     wordCount: 2,
   });
-  // JSON is ASCII except for the two letters, which take two bytes each.
+  // JSON is ASCII, except for the two letters, which take two bytes each.
   while ((8 + header.length + 2) % 4 !== 0) header += " ";
   const codes = (of: (code: number) => number) =>
     new Uint8Array(Float32Array.from({ length: 256 }, (_, i) => of(i)).buffer);

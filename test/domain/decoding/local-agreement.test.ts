@@ -4,7 +4,7 @@ import { LocalAgreement } from "../../../core/domain/decoding/local-agreement.js
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
 import * as fc from "../../support/properties.js";
 
-/** Words of half a second with a tenth between them, the first at `startSeconds`. */
+/** Words of half a second each with a tenth between them, starting at `startSeconds`. */
 function words(text: string, startSeconds = 0): TimedWord[] {
   return text
     .split(" ")

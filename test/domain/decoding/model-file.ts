@@ -2,15 +2,18 @@
 export interface ModelFileOptions {
   readonly vocabulary: readonly string[];
   readonly order: number;
-  /** Texts as output tokens; their n-grams are the model's. */
+  /** Texts as output tokens. Their n-grams are those of the model. */
   readonly texts: readonly (readonly number[])[];
-  /** Codes of log-probs and weights are drawn from it; the model need not add up to one. */
+  /** Seed for the codes of log-probs and weights, so the probabilities need not add up to one. */
   readonly seed: number;
-  /** Sorted hashes of the lexicon's words. */
+  /** Sorted hashes of the words in the lexicon. */
   readonly wordHashes: readonly number[];
 }
 
-/** A model file as the recipe writes it, before gzip, with the n-grams of a few texts and arbitrary probabilities. */
+/**
+ * Writes a model file as the recipe does, before gzip, with the n-grams of a few texts and arbitrary
+ * probabilities.
+ */
 export function modelFile(options: ModelFileOptions): Uint8Array {
   const { vocabulary, order, wordHashes } = options;
   const draw = generator(options.seed);
@@ -52,7 +55,7 @@ export function modelFile(options: ModelFileOptions): Uint8Array {
 }
 
 /**
- * For each history shorter than the order: the tokens that follow it. Any token can follow the empty history.
+ * Returns the tokens that follow each history shorter than the order. Any token can follow the empty history.
  */
 function continuationsOf({ vocabulary, order, texts }: ModelFileOptions): Map<string, Set<number>> {
   const continuations = new Map<string, Set<number>>([["", new Set(vocabulary.keys())]]);

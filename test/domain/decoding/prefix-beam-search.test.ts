@@ -16,7 +16,7 @@ const UNPRUNED = {
   candidateFloor: Number.NEGATIVE_INFINITY,
   beamMargin: Number.POSITIVE_INFINITY,
 };
-/** Log-probs are stored in 32 bits; the sums over five frames stay well within this tolerance. */
+/** Log-probs are stored in 32 bits. Sums over five frames stay well within this tolerance. */
 const TOLERANCE = 1e-4;
 
 const weight = fc.double({ min: 0.01, max: 1, noNaN: true });
@@ -49,7 +49,7 @@ test("without pruning, the best text has the highest sum of paths and text score
   );
 });
 
-test("finds the same as the plain search over maps with a narrow beam", () => {
+test("with a narrow beam, finds the same text as the plain search over maps", () => {
   const longer = fc
     .integer({ min: 1, max: 16 })
     .chain((frames) => fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }));

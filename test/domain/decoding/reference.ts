@@ -1,7 +1,7 @@
 import type { TokenModel } from "../../../core/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
 
-/** Output 0 is blank, 1 is the space. */
+/** Output 0 is blank, output 1 is the space. */
 export const SMALL_VOCABULARY = ["", " ", "а", "б"] as const;
 const SPACE = 1;
 
@@ -16,7 +16,7 @@ export interface FusionWeights {
   readonly wordBonus: number;
 }
 
-/** Sums every path of every text by brute force: vocabulary ^ frames of them. */
+/** Sums every path of every text by brute force, over vocabulary ^ frames paths. */
 export function everyText(
   logProbs: Float32Array,
   frames: number,
@@ -47,7 +47,7 @@ export function everyText(
   return texts.sort((a, b) => b.score - a.score);
 }
 
-/** Returns the sum that a whole text, including its end, adds to its acoustic score. */
+/** Returns the amount that a whole text, including its end, adds to its acoustic score. */
 function textScore(tokens: readonly number[], model: TokenModel | null, weights: FusionWeights): number {
   let score = tokens.length * weights.characterBonus;
   if (model === null) return score;
@@ -75,13 +75,13 @@ function isAllowed(tokens: readonly number[]): boolean {
   return !tokens.some((token, i) => token === SPACE && (i === 0 || tokens[i - 1] === SPACE));
 }
 
-/** A bigram model over `width` tokens with arbitrary but proper probabilities, and one known word, "аб". */
+/** A bigram model over `width` tokens, with arbitrary but proper probabilities and one known word, "аб". */
 export class BigramModel implements TokenModel {
   readonly startState = 0;
   logProb = 0;
   readonly #rows: readonly (readonly number[])[];
 
-  /** @param weights `[width * width]`, positive */
+  /** @param weights positive, `[width * width]` */
   constructor(weights: readonly number[], width: number) {
     this.#rows = Array.from({ length: width }, (_, from) => {
       const row = weights.slice(from * width, (from + 1) * width);
@@ -100,7 +100,7 @@ export class BigramModel implements TokenModel {
   }
 }
 
-/** Rows of log-probs from arbitrary positive weights. */
+/** Returns rows of log-probs from arbitrary positive weights. */
 export function logProbsOf(weights: readonly number[], width: number): Float32Array {
   const logProbs = new Float32Array(weights.length);
   for (let row = 0; row < weights.length; row += width) {
@@ -111,7 +111,7 @@ export function logProbsOf(weights: readonly number[], width: number): Float32Ar
   return logProbs;
 }
 
-/** Map-based prefix beam search after the paper, without pruning of outputs; texts are keys. */
+/** Prefix beam search over maps as in the paper, without pruning of outputs. Texts are the keys. */
 export function simpleBeamSearch(
   logProbs: Float32Array,
   frames: number,
@@ -131,7 +131,7 @@ export function simpleBeamSearch(
     const key = tokens.join(",");
     const known = prefixScores.get(key);
     if (known !== undefined) return known;
-    // The end applies only to whole texts: a trailing token is scored without it.
+    // The end applies only to whole texts, so a trailing token is scored without it.
     const score = scoreWithoutEnd(tokens, model, weights);
     prefixScores.set(key, score);
     return score;

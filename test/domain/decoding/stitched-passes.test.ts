@@ -30,7 +30,7 @@ test("passes cover all audio with enough overlap, within the longest length, fro
   );
 });
 
-/** Rows with these best outputs, one per row, each with confidence `sure`. */
+/** Returns rows with these best outputs, one per row, each with confidence `sure`. */
 function rowsOf(startRow: number, best: readonly number[], sure = 0.9): PassRows {
   const logProbs = new Float32Array(best.length * WIDTH).fill(Math.log((1 - sure) / (WIDTH - 1)));
   for (const [row, token] of best.entries()) logProbs[row * WIDTH + token] = Math.log(sure);
@@ -68,7 +68,7 @@ test("no letter is lost or repeated if the second pass is shifted by a row", () 
         const from = Math.floor(best.length / 3);
         const until = Math.floor((2 * best.length) / 3);
         const moved = best.map((_, row) => best[row - shift] ?? 0);
-        // The edges of a pass lack the audio beyond them.
+        // At its edges, a pass lacks the audio beyond.
         const first = rowsOf(0, [...best.slice(0, until - 3), 4, 4, 4]);
         const second = rowsOf(from, [3, 3, 3, ...moved.slice(from + 3)]);
         assert.equal(textOf([first, second]), whole);

@@ -4,7 +4,7 @@ import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
 import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import { textOf, timedWords } from "../../../core/domain/decoding/words.js";
 
-/** Pieces as in public recognisers: a space, even alone, begins a word, and some outputs are not text. */
+/** Pieces as in public recognisers: a space, even alone, starts a word, and some outputs are not text. */
 const VOCABULARY = ["", " сә", "лем", " дүние", "", " ", "м"];
 
 test("joins pieces into words with single spaces", () => {

@@ -7,7 +7,7 @@ import "../../support/properties.js";
 const unknown = (threshold: number) => ({ threshold, speakerCount: null });
 const known = (speakerCount: number) => ({ threshold: 0.5, speakerCount });
 
-/** Unit vectors in a plane; the cosine distance of two is 1 - cos of the angle between them. */
+/** Returns unit vectors in a plane. The cosine distance of two is 1 - cos of the angle between them. */
 function at(...degrees: readonly number[]): Float32Array[] {
   return degrees.map((angle) => {
     const radians = (angle * Math.PI) / 180;
@@ -15,13 +15,13 @@ function at(...degrees: readonly number[]): Float32Array[] {
   });
 }
 
-test("nothing has no groups, and one embedding is one", () => {
+test("no embeddings give no groups, and one embedding gives one", () => {
   assert.deepEqual([...clusterEmbeddings([], unknown(0.5))], []);
   assert.deepEqual([...clusterEmbeddings(at(30), unknown(0.5))], [0]);
   assert.deepEqual([...clusterEmbeddings(at(30), known(4))], [0]);
 });
 
-test("embeddings of two directions are two groups, numbered by first appearance", () => {
+test("embeddings in two directions form two groups, numbered by first appearance", () => {
   assert.deepEqual([...clusterEmbeddings(at(90, 0, 93, 2, 88, 1), unknown(0.5))], [0, 1, 0, 1, 0, 1]);
 });
 
@@ -31,11 +31,11 @@ test("length does not matter, only direction", () => {
 });
 
 test("complete linkage counts the farthest members: a chain is cut where single linkage would not", () => {
-  // 25 degrees are a distance of 0.09, 50 of 0.36, 75 of 0.74.
+  // 25 degrees are a distance of 0.09, 50 degrees of 0.36, 75 degrees of 0.74.
   assert.deepEqual([...clusterEmbeddings(at(0, 25, 51, 77), unknown(0.5))], [0, 0, 1, 1]);
 });
 
-test("a distance equal to the threshold separates", () => {
+test("a distance equal to the threshold separates two groups", () => {
   const right = [Float32Array.of(1, 0), Float32Array.of(0, 1)];
   assert.deepEqual([...clusterEmbeddings(right, unknown(1))], [0, 1]);
   assert.deepEqual([...clusterEmbeddings(right, unknown(1.001))], [0, 0]);
@@ -64,7 +64,7 @@ test("the work can be stopped", () => {
   assert.throws(() => clusterEmbeddings(at(0, 1, 2), options), /stopped/);
 });
 
-test("groups are those of joining the closest pair again and again", () => {
+test("groups equal those of repeatedly joining the closest pair", () => {
   const vectors = fc.array(
     fc
       .array(fc.integer({ min: -50, max: 50 }), { minLength: 4, maxLength: 4 })
@@ -89,7 +89,7 @@ test("groups are those of joining the closest pair again and again", () => {
   );
 });
 
-/** The definition, in cubic time; null if two pairs are equally close. */
+/** The definition, in cubic time. Returns null if two pairs are equally close. */
 function joinedByClosestPair(rows: readonly (readonly number[])[], threshold: number): number[] | null {
   let groups = rows.map((_, index) => [index]);
   const far = (one: readonly number[], other: readonly number[]) =>

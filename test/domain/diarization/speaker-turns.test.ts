@@ -5,7 +5,7 @@ import { joinedSpans, soloSpans } from "../../../core/domain/diarization/solo-sp
 import { type SpeakerTurn, speakerTurns } from "../../../core/domain/diarization/speaker-turns.js";
 import { firstFrameOf, type SpeakerWindow, windowCount } from "../../../core/domain/diarization/windows.js";
 
-/** Windows of 100 frames of 10 ms, 20 frames apart. */
+/** Windows of 100 frames of 10 ms, starting 20 frames apart. */
 const SHAPE = {
   sampleRateHz: 1_000,
   windowSamples: 1_000,
@@ -20,9 +20,9 @@ const OPTIONS = {
 const VOICES = [Float32Array.of(1, 0, 0), Float32Array.of(0, 1, 0), Float32Array.of(0, 0, 1)];
 
 /**
- * Makes the windows of an audio.
- * @param activeAt its speakers in each frame
- * @param localOf the window's number of a speaker, since each window numbers them anew
+ * Builds the windows of some audio.
+ * @param activeAt returns the speakers in each frame
+ * @param localOf returns a window's number for a speaker, since each window numbers them independently
  */
 function windowsOf(
   sampleCount: number,
@@ -60,14 +60,14 @@ test("a frame has the speakers of its highest score, the first of equal ones", (
   assert.deepEqual([...speakersPerFrame(scores, powersetOf(4))], [0, 2, 1]);
 });
 
-test("windows cover the audio; the last may reach beyond its end", () => {
+test("windows cover the audio; the last one may extend beyond its end", () => {
   assert.deepEqual(
     [0, 1, 1_000, 1_001, 1_200, 1_201].map((samples) => windowCount(samples, SHAPE)),
     [0, 1, 1, 2, 2, 3],
   );
 });
 
-test("only frames of one speaker alone make an embedding, and ten of them at least", () => {
+test("an embedding uses only frames of a single speaker, at least ten of them", () => {
   const frames = Uint8Array.of(
     ...new Array(12).fill(1),
     ...new Array(20).fill(3),
@@ -117,7 +117,7 @@ test("turns of two speakers overlap where both speak", () => {
   ]);
 });
 
-test("one speaker in a window of its own does not become two by a known number", () => {
+test("a known number of speakers does not split one speaker in a separate window", () => {
   const activeAt = during([[0, 90, 0]]);
   const turns = speakerTurns(windowsOf(900, activeAt), { ...OPTIONS, sampleCount: 900, speakerCount: 2 });
   assert.deepEqual(
@@ -138,7 +138,7 @@ test("speakers of a single window are those of its segmentation, unless fewer ar
   assert.deepEqual(numbers(1), [0, 0]);
 });
 
-test("short gaps are closed, and then short turns left out", () => {
+test("short gaps are closed, then short turns are dropped", () => {
   const activeAt = during([
     [0, 60, 0],
     [65, 100, 0],

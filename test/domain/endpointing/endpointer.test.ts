@@ -11,7 +11,7 @@ import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
 import { DISTANT_DOUBT, type SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
-/** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
+/** One letter per frame: `#` is speech, `.` is silence, `~` is between the thresholds. */
 const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.47 };
 
 function eventsOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
@@ -27,7 +27,7 @@ function say(event: EndpointEvent): string {
   return `${event.type} #${event.utterance} ${event.startFrame}${end}${reason}`;
 }
 
-/** Events with their mean probability of speech, in whole hundredths. */
+/** Returns events with their mean probability of speech, in hundredths. */
 function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
   const endpointer = new Endpointer(options);
   return [...frames].flatMap((letter) =>
@@ -41,9 +41,9 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
 
 test("the mean probability of speech covers the frames from the first with speech to the end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
-  // One doubtful frame inside; silence before the onset and after the end does not count.
+  // There is one doubtful frame inside. Silence before the onset and after the end does not count.
   assert.deepEqual(meansOf("..##~##......"), ["halfway 81", "ended 81"]);
-  // Speech that resumes includes the silence in between.
+  // If speech resumes, the silence in between is included.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
 
@@ -64,13 +64,13 @@ test("a cut utterance's mean covers the frames before the cut; the next one's co
   ]);
 });
 
-test("the mean does not depend on how much was heard before", () => {
+test("the mean does not depend on how much came before the utterance", () => {
   const said = "..##~##....";
   const late = meansOf(`${"#....#~~....".repeat(40)}..............${said}`).at(-1);
   assert.equal(late, meansOf(`..............${said}`).at(-1));
 });
 
-test("an utterance opens with its second speech frame and begins before the first", () => {
+test("an utterance opens with its second speech frame and starts before the first", () => {
   assert.deepEqual(eventsOf("..........##"), ["11 started #0 2"]);
 });
 
@@ -213,7 +213,7 @@ const anyOptions = fc.record({
   longestFrames: fc.integer({ min: 25, max: 60 }),
 });
 
-/** Straightforward implementation of the two thresholds. */
+/** A straightforward implementation of the two thresholds. */
 function speechFlags(frames: readonly number[]): boolean[] {
   let isSpeech = false;
   return frames.map((probability) => {
@@ -279,7 +279,7 @@ test("each utterance reports its events in order", () => {
         .flatMap((probability) => endpointer.push(probability))
         .map((event) => event.type[0])
         .join("");
-      // started, then alternately halfway and resumed, then ended.
+      // First started, then alternately halfway and resumed, then ended.
       assert.match(story, /^(s(hr)*h?e)*(s(hr)*h?)?$/);
     }),
   );
@@ -292,7 +292,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
       anyOptions,
       fc.array(fc.nat(300), { maxLength: 3 }),
       (frames, options, finalizeAfter) => {
-        /** Ends found from `first` on, in order of detection. */
+        /** Returns the ends found from `first` on, in the order in which they were detected. */
         const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
           const endpointer = new Endpointer(options, isMidSpeech);
           const ends: { start: number; end: number; isMidSpeech: boolean; finalizedAt: number }[] = [];
@@ -303,7 +303,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
             for (const event of events) {
               if (event.type !== "ended") continue;
               const { startFrame, endFrame, isMidSpeech, reason } = event;
-              // An end caused by the frame itself precedes a finalize after the frame.
+              // An end caused by the frame itself comes before a finalize after the frame.
               const finalizedAt = reason === "finalize" ? frame : frame - 1;
               ends.push({ start: startFrame + first, end: endFrame + first, isMidSpeech, finalizedAt });
             }
@@ -318,7 +318,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
     ),
     {
       numRuns: 300,
-      // In the same frame, an utterance of the maximum length is cut and the rest finalized.
+      // In the same frame, an utterance of the maximum length is cut and the rest is finalized.
       examples: [
         [
           [0.6, 0.47, 0.47, ...Array<number>(28).fill(0.6)],
@@ -330,7 +330,7 @@ test("an endpointer that starts where an utterance ended finds the same later ut
   );
 });
 
-/** Runs of frames of one kind: silence, a near voice, a background voice, with and without letters. */
+/** Runs of frames of one kind: silence, a near voice or a background voice, with and without letters. */
 const anyRoom = fc
   .array(
     fc.tuple(
@@ -378,8 +378,8 @@ test("an endpointer that begins where an utterance ended, with its speaker, cont
 });
 
 /**
- * `#` a near voice with letters, `-` without; `b` a voice 20 dB below it with letters, `d` one 10 dB below that is less surely
- * near, `q` the near voice 10 dB quieter; `.` silence.
+ * `#` a near voice with letters, `-` the same without letters; `b` a voice 20 dB below it with letters; `d` a
+ * voice 10 dB below it that is less surely near; `q` the near voice, 10 dB quieter; `.` silence.
  */
 const HEARD: Readonly<Record<string, { readonly probability: number } & HeardFrame>> = {
   "#": { probability: 0.95, levelDb: -30, hasLetter: true },
@@ -401,7 +401,7 @@ function endsOf(frames: string, options: Partial<EndpointerOptions> = {}): strin
 
 test("a voice much quieter than the speaker neither extends the utterance nor starts one", () => {
   const [end, ...others] = endsOf(`${"#".repeat(20)}${"b".repeat(100)}`);
-  // Its loudest frames count for a quarter of a second before the pause begins.
+  // Its loudest frames count for a quarter of a second before the pause starts.
   assert.equal(end, "29 ended #0 0-25 pause");
   assert.deepEqual(others, []);
 });
@@ -411,7 +411,7 @@ test("a voice 10 dB below the speaker that never comes near ends the utterance s
   assert.deepEqual(endsOf(heard), []);
   const [end] = endsOf(heard, { doubtLimit: DISTANT_DOUBT });
   assert.equal(end, "28 ended #0 0-25 distant");
-  // Not before the pause that the client requested.
+  // This must not happen before the pause that the client requested.
   const [later] = endsOf(heard, { doubtLimit: DISTANT_DOUBT, pauseFrames: 20 });
   assert.equal(later, "39 ended #0 0-25 distant");
 });
@@ -445,7 +445,7 @@ test("a speaker who comes near occasionally, or is clearly near, is not taken fo
 
 test("voices far quieter than the speaker are not part of the utterance if they come first", () => {
   assert.deepEqual(endsOf(`${"b".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 22-50 pause"]);
-  // The speaker's own quiet beginning is included.
+  // The speaker's own quiet start is included.
   assert.deepEqual(endsOf(`${"d".repeat(30)}${"#".repeat(20)}.....`), ["54 ended #0 0-50 pause"]);
 });
 

@@ -35,7 +35,7 @@ test("the first pass runs with later ones of about its length", () => {
   assert.deepEqual(sharedRun([40, 10, 30, 60, 45, 41], TABLE), [0, 2, 4, 5]);
   assert.deepEqual(sharedRun([100, 100, 100, 100, 100], TABLE), [0, 1, 2, 3]);
   assert.deepEqual(sharedRun([300, 300], TABLE), [0]);
-  // A piece that would make the run longer than the table covers is left out.
+  // A piece that would make the run longer than the table covers is skipped.
   assert.deepEqual(sharedRun([45, 46, 47, 48, 49, 51], TABLE), [0, 1, 2, 3, 4]);
 });
 

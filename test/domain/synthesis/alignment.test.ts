@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { alignFrames } from "../../../core/domain/synthesis/alignment.js";
 import * as fc from "../../support/properties.js";
 
-/** Durations from the encoder, which may be below zero. */
+/** Durations from the encoder, which may be negative. */
 const anyLogDurations = fc
   .array(fc.double({ min: -1, max: 4, noNaN: true }), { minLength: 1, maxLength: 60 })
   .map((values) => Float32Array.from(values));
@@ -66,7 +66,7 @@ test("position holds the token's elapsed and remaining parts and its length", ()
         const token = Number(frameToToken[frame]);
         const first = frameToToken.indexOf(BigInt(token));
         const [passed, left, length] = position.subarray(frame * 3, frame * 3 + 3);
-        // Single precision.
+        // Compare in single precision.
         assert.ok(Math.abs(passed! - (frame - first + 0.5) / durations[token]!) < 1e-6);
         assert.ok(Math.abs(passed! + left! - 1) < 1e-6);
         assert.ok(Math.abs(length! - Math.log(1 + durations[token]!) / 2) < 1e-6);

@@ -19,8 +19,9 @@ interface PulseTrainFixture {
 const anyF0 = fc.array(fc.double({ min: 50, max: 500, noNaN: true }), { minLength: 1, maxLength: 6 });
 
 /**
- * Computes the formula directly: f0 between frame centres, summed phase, a cosine for each harmonic. Null
- * where a harmonic is exactly at the limit: there the last bit of the pitch decides whether it is included.
+ * Computes the formula directly: f0 between frame centres, summed phase, and one cosine per harmonic. Null
+ * where a harmonic is exactly at the limit, because there the last bit of the pitch decides whether it is
+ * included.
  */
 function sumOfCosines(f0: Float32Array, hopSamples: number, sampleRateHz: number): (number | null)[] {
   let cycles = 0;
@@ -36,7 +37,7 @@ function sumOfCosines(f0: Float32Array, hopSamples: number, sampleRateHz: number
   });
 }
 
-/** Linear between frames, held beyond the first and the last. */
+/** Returns the pitch, linear between frames and constant beyond the first and the last. */
 function pitchAt(f0: Float32Array, frame: number): number {
   if (frame <= 0) return f0[0]!;
   if (frame >= f0.length - 1) return f0.at(-1)!;
@@ -69,7 +70,7 @@ test("pulses equal those of the vocoder's training", () => {
   assert.equal(Math.ceil(pulses.length / fixture.everySample), fixture.pulses.length);
   for (const [index, expected] of fixture.pulses.entries()) {
     const n = index * fixture.everySample;
-    // The fixture is rounded to six decimals; sums of phases differ in their last bits.
+    // The fixture is rounded to six decimals, and sums of phases differ in their last bits.
     assert.ok(Math.abs(pulses[n]! - expected) < 1e-5, `sample ${n}: ${pulses[n]} instead of ${expected}`);
   }
 });
@@ -83,7 +84,8 @@ test("any steady pitch has unit power", () => {
       const wholePeriods = Math.floor(Math.floor(pulses.length / periodSamples) * periodSamples);
       let energy = 0;
       for (let n = 0; n < wholePeriods; n++) energy += pulses[n]! ** 2;
-      // The last period may leave a fraction of a sample, and a pulse's peak holds K / 2 of the power.
+      // The last period may leave a fraction of a sample, and the peak of a pulse contains K / 2 of the
+      // power.
       const tolerance = 1.5 / (wholePeriods / periodSamples);
       assert.ok(Math.abs(energy / wholePeriods - 1) < tolerance, `power ${energy / wholePeriods}`);
     }),

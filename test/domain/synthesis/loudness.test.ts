@@ -21,7 +21,7 @@ const MODEL: LoudnessModel = {
 };
 const WHOLE = { silentFramesBefore: 0, silentFramesAfter: 0, start: 0 };
 
-/** Frames with `value` in both bands. */
+/** Returns frames with `value` in both bands. */
 function melOf(...values: readonly number[]): Float32Array {
   return Float32Array.from(values.flatMap((value) => [value, value]));
 }
@@ -45,7 +45,7 @@ test("pauses and trimmed frames are not measured", () => {
   const speech = Array<number>(80).fill(0);
   const pause = Array<number>(600).fill(-9);
   const level = levelOf(melOf(...speech, ...pause, ...speech));
-  // Only blocks that contain both are counted; averaged over the whole time, the level would be 6.8 dB lower.
+  // Only blocks that contain both are counted. Averaged over the whole time, the level would be 6.8 dB lower.
   assert.ok(level < 10 * Math.log10(3) && level > 10 * Math.log10(3) - 1.5, `${level} dB`);
   const loudEnd = melOf(...speech, 5, 5, 5);
   isNear(levelOf(loudEnd, { stop: 80 }), 10 * Math.log10(3));
@@ -94,7 +94,7 @@ test("a changing gain glides without steps, however the piece is chunked", () =>
   );
 });
 
-test("the gain moves half way with the first measurement of a piece, and nearly all the way in the end", () => {
+test("the gain moves halfway with the first measurement of a piece, and nearly all the way by the end", () => {
   isNear(gainSoFar(1.21, 120), 1.1);
   isNear(gainSoFar(1, 120), 1);
   assert.ok(gainSoFar(1.21, 2_000) > 1.2 && gainSoFar(1.21, 2_000) < 1.21);

@@ -4,7 +4,7 @@ import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import * as fc from "../../support/properties.js";
 
 const COUNT = 100_000;
-/** Standard errors that a statistic of true noise exceeds only once in 15,000 seeds. */
+/** Number of standard errors that a statistic of true noise exceeds only once in 15,000 seeds. */
 const SIGMAS = 4;
 const SEEDS = [0, 1, 2, 0x5bd1e995, 2 ** 32 - 1];
 
@@ -85,7 +85,7 @@ test("different seeds give uncorrelated noise", () => {
 });
 
 test("the seed of a text is its FNV-1a hash", () => {
-  // Vectors of the authors: http://www.isthe.com/chongo/tech/comp/fnv
+  // Test vectors of the authors: http://www.isthe.com/chongo/tech/comp/fnv
   assert.equal(seedOf(""), 0x811c9dc5);
   assert.equal(seedOf("a"), 0xe40c292c);
   assert.equal(seedOf("foobar"), 0xbf9cf968);

@@ -8,7 +8,7 @@ import * as fc from "../../support/properties.js";
 const SECONDS = 10;
 const tone = new RoomTone({ cutoffHz: 1_000, seed: 7 });
 const SILENCE = new Int16Array(SECONDS * SPEECH_RATE_HZ);
-/** -60 dB of full scale: the usual threshold for silence, also in our own measures. */
+/** -60 dB of full scale, the usual threshold for silence, also in our own measurements. */
 const SILENT_BELOW = 32.768;
 
 test("the tone has its level, below the silence threshold everywhere", () => {
@@ -24,7 +24,7 @@ test("the tone has its level, below the silence threshold everywhere", () => {
   }
 });
 
-test("the tone at a position does not depend on how the answer is chunked", () => {
+test("the tone at a position does not depend on how the response is chunked", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 40_000 }), { maxLength: 6 }),

@@ -32,7 +32,7 @@ test("without sway all steps are equal", () => {
 test("full sway follows a cosine, with its shortest steps at the noisy end", () => {
   const times = swaySchedule(16, -1);
   for (const [step, time] of times.entries()) {
-    // The same number computed in two ways, which differ in the last bits.
+    // The same number is computed in two ways that differ in the last bits.
     assert.ok(Math.abs(time - (1 - Math.cos((Math.PI / 2) * (step / 16)))) < 1e-15);
   }
   const lengths = [...times.slice(1)].map((time, step) => time - times[step]!);
@@ -42,7 +42,7 @@ test("full sway follows a cosine, with its shortest steps at the noisy end", () 
   );
 });
 
-test("a package's own times apply to their numbers of steps, the sway to all others", () => {
+test("a package's own times apply to the step counts it lists, the sway to all others", () => {
   const solver = { sway: -1, times: { "2": [0, 0.2, 1] } };
   assert.deepEqual(solverTimes(2, solver), Float64Array.of(0, 0.2, 1));
   assert.deepEqual(solverTimes(3, solver), swaySchedule(3, -1));

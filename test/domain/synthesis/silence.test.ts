@@ -12,7 +12,7 @@ import * as fc from "../../support/properties.js";
 
 const BINS = 2;
 
-/** Frames of the given means. */
+/** Returns frames with the given means. */
 function melOf(...means: readonly number[]): Float32Array {
   return Float32Array.from(means.flatMap((mean) => [mean - 0.5, mean + 0.5]));
 }

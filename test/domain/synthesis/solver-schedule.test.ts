@@ -34,7 +34,7 @@ function step(id: number, due: number, patches: number): PieceInFlight {
   return { id, dueAtMs: due, isFirstChunk: false, stage };
 }
 
-/** A piece whose listener waits for its first chunk. */
+/** A piece whose listener is waiting for its first chunk. */
 function first(id: number, stepsDone: number | null): PieceInFlight {
   const stage = { type: "step", patches: 32, stepsDone: stepsDone ?? 0, steps: 16 } as const;
   return { id, dueAtMs: id, isFirstChunk: true, stage: stepsDone === null ? { type: "begin" } : stage };
@@ -86,7 +86,7 @@ test("first chunks that arrive at about the same time share steps while there is
   assert.deepEqual(run([first(0, 5), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
   const four = [0, 1, 2, 3].map((id) => first(id, 1));
   assert.deepEqual(run(four), { type: "step", ids: [0, 1, 2], patches: 32 });
-  // Neither chunks whose listener already has audio, nor pieces sent as a whole.
+  // Neither chunks whose listener already has audio, nor pieces that are sent as a whole.
   assert.deepEqual(run([first(0, 0), step(1, 5, 32)]), { type: "step", ids: [0], patches: 32 });
   assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
 });
@@ -105,7 +105,7 @@ test("waiting first chunks start before the first one continues, unless they are
   });
 });
 
-/** Simulates equal pieces on a machine that needs `stepMs` per step, and returns when each was done. */
+/** Simulates equal pieces on a machine that needs `stepMs` per step. Returns when each was done. */
 function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: number }[], stepMs: number) {
   const waiting = arrivals.map((arrival, id) => ({ ...arrival, id, stepsLeft: arrival.steps }));
   const doneAtMs = new Map<number, number>();
@@ -136,8 +136,8 @@ test("no piece starves, however many follow it", () => {
     { atMs: 0, urgency: { kind: "heard", runsDryAtMs: 3_000 } as const, steps: 16 },
     ...newcomers,
   ];
-  // New pieces alone exceed the machine's capacity, with 160 ms of work every 150 ms: due work is late but
-  // not starved.
+  // New pieces alone exceed the machine's capacity, with 160 ms of work every 150 ms, so work that is due is
+  // late but not starved.
   const done = simulate(arrivals, 10);
   assert.ok((done.get(0) ?? Number.NaN) < 4_000, `whole at ${done.get(0)} ms`);
   assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
@@ -157,7 +157,7 @@ test("a new listener goes first, unless another one would run dry", () => {
 });
 
 test("serving the earliest due first meets every deadline if that is possible at all", () => {
-  // 8 streams of sentences that last 3 s and take 0.25 s: two thirds of the machine.
+  // 8 streams of sentences that last 3 s and take 0.25 s each: two thirds of the machine's capacity.
   const arrivals = Array.from({ length: 8 }, (_, stream) =>
     Array.from({ length: 6 }, (_unused, sentence) => ({
       atMs: stream * 40 + Math.max(0, sentence - 2) * 3_000,
@@ -175,7 +175,7 @@ test("serving the earliest due first meets every deadline if that is possible at
   }
 });
 
-/** Chunks of a sentence of 7.7 s: milliseconds of work, and of audio. */
+/** Chunks of a 7.7 s sentence: milliseconds of work, and of audio. */
 const CHUNKS = [
   { workMs: 60, soundMs: 500 },
   { workMs: 120, soundMs: 1_000 },

@@ -6,7 +6,7 @@ import { pauseAfterMs } from "../../../core/domain/synthesis/pauses.js";
 
 const logOf = (frames: number) => Math.log1p(frames);
 
-test("breath lengthens only the silence of marks", () => {
+test("breath lengthens only the silence at punctuation", () => {
   const symbols = ["^", "а", ",", " ", "б", "-", "в", ".", "$"];
   const frames = [4, 9, 20, 3, 8, 2, 7, 30, 4];
   const calm = withBreath(Float32Array.from(frames, logOf), symbols, 1.5);
@@ -34,7 +34,7 @@ test("melody widens pitch around the voice's mean and adapts the condition", () 
   const octave = Math.log(2) / 0.5;
   assert.deepEqual(
     [...f0].map((hz) => Math.round(hz * 10) / 10),
-    // Half an octave further on each side; 566 Hz is beyond the model's range.
+    // Half an octave further on each side. 566 Hz is beyond the model's range.
     [200, 70.7, 480, 200],
   );
   const shifts = [...condition].map((value) => value - 5);

@@ -7,7 +7,7 @@ import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 1_000;
 
-/** Times of a text whose characters last 10 ms each, sentence by sentence. */
+/** Returns the times of a text whose characters last 10 ms each, sentence by sentence. */
 function timesOf(text: string): WordTime[] {
   const written = new WrittenWords(text, RATE_HZ);
   let sentenceStart = 0;
@@ -25,7 +25,7 @@ function timesOf(text: string): WordTime[] {
   });
 }
 
-test("a word has written form, position in code points and spoken form", () => {
+test("a word has a written form, a position in code points and a spoken form", () => {
   const text = "😀 Сәлем, 2024 жыл!";
   const [salem, year, ...rest] = timesOf(text);
   assert.deepEqual(salem, { word: "Сәлем", start: 0, end: 0.05, from: 2, to: 7 });
@@ -36,7 +36,7 @@ test("a word has written form, position in code points and spoken form", () => {
   assert.equal([...text].slice(rest[0]!.from, rest[0]!.to).join(""), "жыл");
 });
 
-test("times continue over sentences; the words of a figure count as one", () => {
+test("times continue across sentences; the words of a number count as one", () => {
   const times = timesOf("Бір. 15%-ға өсті.");
   assert.deepEqual(
     times.map(({ word, spoken }) => [word, spoken]),

@@ -8,7 +8,7 @@ import {
 import { splitIntoSentences } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
-/** Sentences of a text that arrives in pieces, in the order they are cut. */
+/** Returns the sentences of a text that arrives in pieces, in the order in which they are cut. */
 function arriving(pieces: readonly string[]): string[] {
   const sentences: string[] = [];
   let waiting = "";
@@ -83,7 +83,7 @@ test("text that arrives by letters, or by words with the space first, has the sa
   }
 });
 
-test("marks and emoji belong to the following sentence, and are cut only if they are long", () => {
+test("punctuation and emoji belong to the following sentence, and are cut only if they are long", () => {
   assert.equal(firstSentence("… 😀. ! ? ", false), null);
   assert.equal(firstSentence("… 😀. Сәлем. Қалай ", false), "… 😀. Сәлем. ");
   assert.equal(firstSentence("5 %. Ал енді ", false), "5 %. ");

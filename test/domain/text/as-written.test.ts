@@ -4,7 +4,7 @@ import { readAsWritten } from "../../../core/domain/text/as-written.js";
 import { dictionaryOf } from "../../../core/domain/text/kazakh/dictionary.js";
 import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 
-test("keeps figures, capitals and signs for the voice to read", () => {
+test("keeps digits, capitals and symbols for the voice to read", () => {
   const text = "Цена  выросла\nна 15% — до 2 500 ₽ (т.е. вдвое)!";
   assert.equal(readAsWritten(text, {}).spoken, "Цена выросла на 15% — до 2 500 ₽ (т.е. вдвое)!");
 });
@@ -16,7 +16,7 @@ test("leaves out and counts unspeakable characters, except invisible marks", () 
   assert.deepEqual(readAsWritten("— …!", {}), { spoken: "", words: [], dropped: [] });
 });
 
-test("every word has its written range, including a dictionary's", () => {
+test("every word has its written range, even if a dictionary replaces it", () => {
   const dictionary = dictionaryOf([{ word: "DNS", spoken: "дэ эн эс" }]);
   const text = "Наш DNS,  друг.";
   const { spoken, words } = readAsWritten(text, { dictionary });

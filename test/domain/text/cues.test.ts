@@ -6,7 +6,7 @@ import * as fc from "../../support/properties.js";
 
 const MARKED = /[.?!]$/;
 
-/** Times words like speech: 55 ms a letter, silence at marks. */
+/** Times words like speech: 55 ms per letter, and silence at punctuation. */
 function spoken(text: string): TimedWord[] {
   let now = 0;
   return text.split(" ").map((word) => {
@@ -103,7 +103,7 @@ test("a word that ends in a hyphen is joined to the next, on one line", () => {
   assert.equal(lines.join(" ").replaceAll(" /", ""), "Мы поехали на дачу вместе с северо-западными соседями");
 });
 
-test("figures with spaces do not shift the ends of sentences", () => {
+test("numbers that contain spaces do not shift the ends of sentences", () => {
   const said = ["Ол", "1 120 000", "теңге", "төледі.", "Біз", "8 701 123-45-67", "нөміріне", "хабарластық."];
   const cues = readingCues(said.map((word, at) => ({ word, start: at, end: at + 0.9 })));
   assert.deepEqual(
@@ -153,7 +153,7 @@ test("cues contain every word once, in order, within their lines and times", () 
         assert.ok(lines.length <= 2 && lines.every((line) => line !== "" && [...line].length <= 42));
         assert.ok(endSeconds > startSeconds && endSeconds <= next);
         assert.ok(endSeconds - startSeconds <= 7 + 1e-9);
-        // Shown for the reading time, unless the next cue or the limit comes first.
+        // Shown for its reading time, unless the next cue or the limit comes first.
         const reading = Math.max(1, [...lines.join(" ")].length / 17);
         assert.ok(endSeconds >= Math.min(startSeconds + reading, startSeconds + 7, next - 0.08) - 1e-9);
       }

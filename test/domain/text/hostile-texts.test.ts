@@ -7,8 +7,8 @@ const SHORT = 250;
 const MIDDLE = 500;
 const LONG = 1_000;
 /**
- * Limit of attempts and matched characters per character of a text; a rule that rescans the text needs
- * hundreds. Work that grows with the text's length and dominates the longest text also shows at the middle
+ * Limit on attempts and matched characters, per character of a text. A rule that rescans the text needs
+ * hundreds. Work that grows with the text's length and dominates the longest text also shows at half that
  * length, so only texts that exceed the limit there are tried at full length. Some rules look back a few
  * hundred characters.
  */
@@ -28,7 +28,7 @@ let work = 0;
 const { exec } = RegExp.prototype;
 
 before(() => {
-  // Every pattern search goes through here, which counts searches and matched characters.
+  // Every search with a pattern goes through here, and is counted with its matched characters.
   RegExp.prototype.exec = function counted(this: RegExp, text: string) {
     const match = exec.call(this, text);
     work += 1 + (match?.[0].length ?? 0);
@@ -66,7 +66,7 @@ const RUSSIAN_PARTS = [
   ),
 ];
 
-// Issue 12: 5,000 characters must not block the main thread for minutes.
+// 5,000 characters must not block the main thread for minutes.
 for (const [reader, parts] of [
   ["kazakh", PARTS],
   ["russian", RUSSIAN_PARTS],

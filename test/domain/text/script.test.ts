@@ -5,7 +5,7 @@ import { majorityLanguage, wordLanguage } from "../../../core/domain/text/script
 
 const wordsOf = (line: string) => line.toLowerCase().match(/[а-яёәғқңөұүһі]+/g) ?? [];
 
-/** Held-out lines of the corpora, which did not contribute to the word lists. */
+/** Tests held-out lines of the corpora, which did not contribute to the word lists. */
 function shareRight(file: string, language: string): number {
   const lines = corpusLines(file);
   return lines.filter((line) => majorityLanguage(wordsOf(line)) === language).length / lines.length;

@@ -7,7 +7,7 @@ import {
 } from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
-/** Sentences are written with | between them; the splitter must find the same places. */
+/** Sentences are written with | between them. The splitter must find the same places. */
 function assertSplit(marked: string): void {
   assert.deepEqual(splitIntoSentences(marked.replaceAll("|", "")), marked.split("|"));
 }
@@ -99,7 +99,7 @@ test("prefers a comma to a nearer space, and a conjunction to a bare space", () 
   assert.equal(splitIntoPieces(`${words(16)} және ${words(12)}`)[0], words(16));
 });
 
-test("is cut between words without clauses, and anywhere without spaces", () => {
+test("a piece is cut between words if it has no clauses, and anywhere if it has no spaces", () => {
   const words = Array.from({ length: 60 }, () => "сөзбен").join(" ");
   for (const piece of splitIntoPieces(words)) assert.match(piece, /^(?:сөзбен ?)+$/);
   assert.deepEqual(

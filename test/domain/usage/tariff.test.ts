@@ -26,7 +26,7 @@ test("prices match the API documentation: an hour of a file, an hour live, a mil
   assert.equal(synthesisCredits(1_000_000), 400_000);
 });
 
-test("charges every started unit", () => {
+test("charges every unit that was started", () => {
   assert.equal(fileCredits(1, 48_000), 1);
   assert.equal(fileCredits(0, 48_000), 0);
   assert.equal(synthesisCredits(5), 2);

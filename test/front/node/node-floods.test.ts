@@ -28,7 +28,7 @@ async function withFront(served: FrontHandlers, use: (port: number) => Promise<v
   }
 }
 
-/** Writes all of it, and settles with the response once the connection has closed. */
+/** Writes all of `bytes`, and settles with the response once the connection has closed. */
 function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let received = "";
@@ -74,7 +74,7 @@ test("a rejected body in small chunks stops and reduces the budget of the next o
   });
   await withFront(reads, async (port) => {
     const first = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
-    // Some more arrive while they wait, as many as are allowed each second.
+    // While these wait, as many more arrive as are allowed each second.
     assert.ok(first > 2_000 && first < SMALL_CHUNKS / 3, `${first} of ${SMALL_CHUNKS} chunks`);
     const next = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
     assert.ok(next < first, `${next} chunks of a watched address, ${first} at first`);
@@ -91,7 +91,7 @@ test("an unread body is not delivered after the response", async () => {
   await withFront(refuses, async (port) => {
     let answer = "";
     const count = await handedPieces(async () => {
-      // The end of the body is still recognized: the connection accepts another request.
+      // The end of the body is still recognized, so the connection accepts another request.
       answer = await exchange(
         port,
         `${chunked("/")}0\r\n\r\nGET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
@@ -103,7 +103,7 @@ test("an unread body is not delivered after the response", async () => {
   });
 });
 
-test("parses only as many requests of a burst as it answers", async () => {
+test("the parser reads only as many requests of a burst as the front answers", async () => {
   let count = 0;
   const counted = () => void count++;
   subscribe("http.server.request.start", counted);
@@ -118,7 +118,7 @@ test("parses only as many requests of a burst as it answers", async () => {
   assert.ok(count <= 33, `${count} requests`);
 });
 
-test("a parser that ignored a connection serves the next one", async () => {
+test("a parser that ignored one connection serves the next one", async () => {
   await withFront(handlers(), async (port) => {
     for (let round = 0; round < 5; round++) {
       await exchange(port, `GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(100));
@@ -130,7 +130,7 @@ test("a parser that ignored a connection serves the next one", async () => {
   });
 });
 
-test("delivers few messages of a socket per turn of the event loop, however many one read contains", async () => {
+test("the front delivers few messages of a socket per turn of the event loop, however many one read contains", async () => {
   const MESSAGES = 2_000;
   let inTurn = 0;
   let most = 0;
@@ -161,7 +161,7 @@ test("delivers few messages of a socket per turn of the event loop, however many
   assert.ok(most <= 8, `${most} messages in one turn`);
 });
 
-test("reads the whole request after an unread body, even from the same chunk", async () => {
+test("the front reads the whole request after an unread body, even from the same chunk", async () => {
   const bodies: string[] = [];
   const reads = handlers({
     request: async (request, response) => {
@@ -178,7 +178,7 @@ test("reads the whole request after an unread body, even from the same chunk", a
     const socket = connect(port, "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.write(`POST /unread HTTP/1.1\r\n${HOST}Content-Length: 8\r\n\r\nhalf`);
-    // Its response has been sent, so the rest of the body is ignored.
+    // The response has been sent, so the rest of the body is ignored.
     await new Promise((resolve) => socket.once("data", resolve));
     socket.write(`restPOST /read HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Length: 5\r\n\r\nwhole`);
     await closed;

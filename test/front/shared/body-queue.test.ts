@@ -20,7 +20,7 @@ class Source {
   }
 }
 
-/** A body sent slowly enough to obey the rule about small chunks. */
+/** Pushes a body so slowly that it obeys the rule about small chunks. */
 function pushOneByOne(queue: BodyQueue, count: number, from = 0): void {
   for (let i = 0; i < count; i++) queue.push(Uint8Array.of((from + i) & 255), true);
 }
@@ -50,7 +50,7 @@ test("a million bytes in any chunking arrive unchanged, in blocks", async () => 
     const reading = read(queue);
     for (let at = 0, i = 0; at < sent.length; i++) {
       const size = sizes[i % sizes.length]!;
-      // The memory is borrowed, so its later content must not matter.
+      // The memory is borrowed, so a later change of its content must not matter.
       const lent = new Uint8Array(sent.subarray(at, at + size));
       queue.push(lent, true);
       lent.fill(0);

@@ -8,7 +8,7 @@ const LAST_PORT = 65_535;
 
 test("suggests the previous port instead of one beyond the last", async () => {
   const other = createServer().listen(LAST_PORT, "127.0.0.1");
-  // A port in use by another program is fine too.
+  // If another program already uses the port, the test works too.
   await once(other, "listening").catch(() => {});
   const settings = { host: "HOST", port: "PORT" };
   await assert.rejects(

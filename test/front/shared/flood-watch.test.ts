@@ -31,6 +31,6 @@ test("remembers the latest of many flooding addresses", () => {
 test("speech in the smallest common messages is not delayed at a watched address", () => {
   let nowMs = 0;
   const budget = new MessageBudget(() => nowMs, WATCHED_BURST);
-  // 2 ms of audio each.
+  // Each message is 2 ms of audio.
   for (; nowMs < 60_000; nowMs += 2) assert.equal(budget.binary(64), "take");
 });

@@ -10,7 +10,7 @@ function gatherer(): { readonly audio: GatheredAudio; readonly delivered: Buffer
 }
 
 test("thousands of one-byte messages are delivered in a few batches, in order, byte for byte", async (t) => {
-  // All at the same moment, even on a busy machine.
+  // With a fixed clock all messages arrive at the same moment, even on a busy machine.
   t.mock.method(performance, "now", () => 0);
   const { audio, delivered } = gatherer();
   for (let i = 0; i < 100_000; i++) audio.push(Uint8Array.of(i & 255));
@@ -50,7 +50,8 @@ test("flush delivers joined messages first, and a calm client returns to immedia
 
 test("the budget delays no speech, regardless of message size and lead", () => {
   const sixtySecondsBytes = 60 * 32_000;
-  // 10 and 5 ms; the chunking of other tests; a telephone's 10 ms far ahead of real time.
+  // Messages of 10 ms and of 5 ms, the chunking of other tests, and a telephone's 10 ms far ahead of real
+  // time.
   for (const sizes of [[320], [160], [2, 666, 3_200], [80]]) {
     const budget = new MessageBudget(() => 0);
     const telephone = sizes[0] === 80 ? sixtySecondsBytes / 4 : sixtySecondsBytes;

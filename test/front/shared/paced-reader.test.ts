@@ -1,5 +1,4 @@
-// Issue 12, "From the attack", line 4: a client that reads a response byte by byte kept it in memory for
-// hours.
+// A client that reads a response byte by byte must not keep it in memory for hours.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -21,7 +20,7 @@ import { pace } from "../../support/pace.js";
 
 const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };
-/** More than socket buffers hold. */
+/** More than socket buffers can hold. */
 const BYTES = 32_000_000;
 /** Longer than the native library's own timeout. */
 const PAUSED_MS = 16_000;
@@ -59,7 +58,7 @@ test("never cuts off speech at half its pace, with pauses of ten minutes in tota
   }
 });
 
-/** Sends a request without reading the response yet. */
+/** Sends a request, but does not read the response yet. */
 function ask(port: number, path: string): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -68,7 +67,7 @@ function ask(port: number, path: string): Socket {
   return socket;
 }
 
-/** Reads up to `bytes` at a time with a moment in between, until the connection ends. */
+/** Reads up to `bytes` at a time, with a pause in between, until the connection ends. */
 async function take(socket: Socket, bytes: number, pauseMs: number): Promise<number> {
   let taken = 0;
   let isOver = false;
@@ -117,7 +116,7 @@ for (const [name, makeFront] of Object.entries(fronts)) {
       await Promise.all(slow);
       assert.equal(await ours, "firstlast");
       for (const path of ["/sized", "/chunked"]) {
-        // On a busy machine this reader may also be slow.
+        // On a busy machine this reader may count as slow too.
         await eventually(`a quick reader gets all of ${path}`, async () => {
           const whole = await fetch(base + path)
             .then((answer) => answer.arrayBuffer())

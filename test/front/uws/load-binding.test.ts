@@ -12,7 +12,7 @@ const FILE = `uws_${process.platform}_${process.arch}_${process.versions.modules
 const BEAM = fileURLToPath(new URL("../../../../native/beam/build/Release/beam.node", import.meta.url));
 const require = createRequire(import.meta.url);
 
-/** Finds a binding that loads here, or null. */
+/** A binding that loads on this machine, or null. */
 const real = ["uws-repack", "uws-fork"]
   .map((alias) => dirname(require.resolve(alias)))
   .flatMap((folder) => [join(folder, FILE), join(folder, "../binaries", FILE)])
@@ -25,7 +25,10 @@ const real = ["uws-repack", "uws-fork"]
   });
 const skip = real === undefined && "the native front does not load here";
 
-/** Writes a package whose binding is a copy of `binding`, or that text; null for a package without one. */
+/**
+ * Writes a package whose binding is a copy of the file `binding`, or contains that text. With null it writes
+ * a package without a binding.
+ */
 async function installed(
   alias: string,
   version: string,
@@ -74,7 +77,7 @@ test("uses the newest binding that loads, with a reason for each of the others",
   if (existsSync(BEAM)) assert.equal(reasons["@maker/other 20.61.1-unofficial.0"], lacks);
 });
 
-test("prefers the operator's own binding to another of the same version", { skip }, async () => {
+test("prefers the operator's own binding to another binding of the same version", { skip }, async () => {
   const places = [await installed("own", "20.57.0", real!), await installed("repack", "20.57.0", real!)];
   const found = findUwsIn(places);
   assert.deepEqual(found.unused, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);

@@ -33,7 +33,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
   gate.watch();
   const descriptors = Array.from({ length: MAX_CONNECTIONS - 10 }, () => openSync("/dev/null", "r"));
   try {
-    // Several checks later it is open: its spare descriptors do not count.
+    // Several checks later the gate is open, because its spare descriptors do not count.
     await stays("open", () => told.length === 0, 500);
     for (let nth = 0; nth < 20; nth++) descriptors.push(openSync("/dev/null", "r"));
     await eventually("the gate shuts", () => told.length === 1);
@@ -43,7 +43,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
     assert.deepEqual(told, ["shut", "open", "open", "open", "open"]);
     assert.equal(failures.length, 2, failures.join());
     assert.match(failures[0]!, /^no connections accepted: there are 1\d\d of 100$/);
-    assert.equal(failures[1], "the port cannot be listened on again");
+    assert.equal(failures[1], "cannot listen on the port again");
   } finally {
     gate.close();
     for (const descriptor of descriptors) closeSync(descriptor);
@@ -53,7 +53,7 @@ test("the gate closes at too many descriptors and retries until it can open", {
 test("counts descriptors by name if the system does not count them", {
   skip,
 }, async () => {
-  // Like /proc/self/fd before Linux 6.2: one entry per descriptor, and no size.
+  // This folder is like /proc/self/fd before Linux 6.2: it has one entry per descriptor, but no size.
   const FOLDER = "/proc/self/fdinfo";
   assert.equal(statSync(FOLDER).size, 0);
   const counted = await countDescriptors(FOLDER);
@@ -88,7 +88,7 @@ test("the gate closes when no descriptor is left for counting", async () => {
   try {
     await eventually("the gate shuts", () => told.length === 1);
     assert.deepEqual(failures, ["no connections accepted: no descriptor is left"]);
-    // An unknown number of descriptors has no effect.
+    // If the number of descriptors is unknown, it has no effect.
     found = null;
     const before = looks;
     await eventually("two looks", () => looks >= before + 2);
@@ -101,7 +101,7 @@ test("the gate closes when no descriptor is left for counting", async () => {
   }
 });
 
-test("connections leave descriptors for everything else", { skip }, () => {
+test("connections leave enough descriptors for everything else", { skip }, () => {
   assert.ok((descriptorLimit() ?? 0) > 0);
   assert.equal(connectionsWithin(256, 50), 256 - 64 - 50);
   assert.equal(connectionsWithin(1_024, 50), 1_024 - 256 - 50);

@@ -5,7 +5,7 @@ import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import type { UwsApp } from "../../../src/front/uws/uws-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
 
-/** Timer functions of the current library that the front does not use itself. */
+/** Timer functions that the current library has but the front does not use. */
 interface ToldApp extends UwsApp {
   getIdleTimeout(): number;
   getResponseTimeout(): number;
@@ -17,7 +17,7 @@ const skip =
     ? "the native front does not load here"
     : binding.App().setIdleTimeout === undefined && "the library that loads here cannot be told";
 
-test("the library closes idle connections after 10 s instead of 30", {
+test("the library closes idle connections after 10 s instead of 30 s", {
   skip,
 }, async () => {
   if (typeof binding === "string") return;

@@ -11,8 +11,8 @@ const binding = loadUwsBinding();
 const skip = typeof binding === "string" && "the native front does not load here";
 const PROGRAM = fileURLToPath(new URL("./uws-upgrades.js", import.meta.url));
 
-// glibc fills freed memory with one of these bytes: two of the four have a given bit set, and two have it
-// clear.
+// glibc fills freed memory with one of these bytes. Each bit is set in two of the four bytes and clear in the
+// other two.
 for (const freedBytes of ["15", "85", "170", "240"]) {
   test(`no socket closes after its upgrade, with freed memory full of ${freedBytes}`, {
     skip,
@@ -22,12 +22,12 @@ for (const freedBytes of ["15", "85", "170", "240"]) {
     });
     assert.equal(code, 0, stderr);
     assert.deepEqual(JSON.parse(stdout), { heard: 100, lost: 0 });
-    // The library warns on standard error of writes outside of a cork.
+    // The library writes a warning to standard error about writes outside of a cork.
     assert.equal(stderr, "");
   });
 }
 
-test("Connection: close is not upgraded, regardless of other headers", {
+test("a request with Connection: close is not upgraded, regardless of other headers", {
   skip,
 }, async () => {
   const handlers = {

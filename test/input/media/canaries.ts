@@ -7,18 +7,18 @@ import { startCounting } from "../url/listeners.js";
 export interface Canaries {
   /** A named pipe without a writer: a process that opens it for reading blocks and can be detected. */
   readonly pipe: string;
-  /** A listener on the loopback interface. */
+  /** The address of a listener on the loopback interface. */
   readonly address: string;
-  /** Both, in every notation. */
+  /** The names of the pipe and the address, in every notation. */
   readonly references: readonly string[];
-  /** Connections to the listener so far. */
+  /** The number of connections to the listener so far. */
   readonly connections: number;
-  /** True if a process has the pipe open. */
+  /** Returns whether a process has the pipe open. */
   isPipeOpen(): boolean;
   close(): Promise<void>;
 }
 
-/** @param folder folder of the decoder's source, so that relative names also reach the pipe */
+/** @param folder the folder of the decoder's source, so that relative names reach the pipe too */
 export async function setCanaries(folder: string): Promise<Canaries> {
   const pipe = join(folder, "canary.wav");
   execFileSync("mkfifo", [pipe]);
@@ -41,7 +41,7 @@ export async function setCanaries(folder: string): Promise<Canaries> {
   };
 }
 
-/** A non-blocking writer fails unless there is a reader. @see fifo(7) */
+/** Returns whether a process reads the pipe: without a reader, a non-blocking writer fails. @see fifo(7) */
 function hasReader(pipe: string): boolean {
   try {
     closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK));

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Microseconds per page: damage costs an Ogg file at least a page, and a short clip would be a single one.
+ * The duration of a page in microseconds. Damage costs an Ogg file at least a page, and a short clip would be
+ * a single page.
  */
 const SHORT_PAGES = ["-page_duration", "60000"];
-/** Encoding of each clip, with bit rates high enough not to affect transcripts. */
+/** The encoding of each clip. The bit rates are high enough not to affect transcripts. */
 const ENCODINGS = {
   "speech.mp3": ["-c:a", "libmp3lame", "-b:a", "128k"],
   "tagged.mp3": ["-c:a", "libmp3lame", "-b:a", "128k", "-metadata", `title=${"ә".repeat(40_000)}`],
@@ -44,22 +45,23 @@ export const CLIP_NAMES: readonly ClipName[] = [
 ];
 
 /**
- * Clips with damaged copies: each demuxer and codec of common files, and our own WAV reader.
+ * The clips that get damaged copies. They cover each demuxer and codec of common files, and our own WAV
+ * reader.
  */
 export const MUTATED_CLIPS: readonly ClipName[] = [
   ...(["speech.mp3", "speech.m4a", "speech.aac", "speech.flac", "opus.ogg", "vorbis.ogg"] as const),
   ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
 ];
 
-/** Endless sources, mixed into a clip and cut at the end of its speech. */
+/** Endless picture sources, which are mixed into a clip and cut where its speech ends. */
 const PICTURES = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
 const TONE = ["-f", "lavfi", "-i", "sine=frequency=440"];
 
 const made = new Map<string, Promise<void>>();
 
 /**
- * Returns the path of a WAV file's clip in `folder`. Creates all clips in one run, because starting ffmpeg is
- * nearly the whole cost.
+ * Returns the path of a WAV file's clip in `folder`. Creates all clips in one run, because starting ffmpeg
+ * takes nearly all of the time.
  */
 export async function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
   const source = `${wavPath} ${folder}`;

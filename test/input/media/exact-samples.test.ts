@@ -13,21 +13,22 @@ import { ffmpeg } from "./clips.js";
 
 const NEVER = new AbortController().signal;
 const WAV_HEADER_BYTES = 44;
-/** Lengths around block boundaries (4,608 and 4,096 are usual), and below one block. */
+/** Lengths around block boundaries, of which 4,608 and 4,096 are usual, and a length below one block. */
 const LENGTHS = [1_700, 4_096, 4_097, 4_608, 4_609, 20_011, 32_480];
 const CHUNK_BYTES = [7, 1_000, 65_536];
 
 interface Sound {
   readonly pcm: Int16Array;
   readonly rateHz: number;
-  /** Extension of the encoded file. */
+  /** The extension of the encoded file. */
   readonly ending: string;
   readonly options: readonly string[];
   readonly encoded: (file: Buffer) => void;
 }
 
 /**
- * Encodes the files of the tests below in one run of ffmpeg, because starting it is nearly the whole cost.
+ * Encodes the files of the tests below in one run of ffmpeg, because starting it takes nearly all of the
+ * time.
  */
 const sounds: Sound[] = [];
 let folder: string;
@@ -65,7 +66,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
     const flac = await taggedFile;
     const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
     const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
-    // After the stream's header, a block of type 6 with bytes that resemble frame headers.
+    // The picture follows the stream's header, as a block of type 6 whose bytes resemble frame headers.
     const picture = Buffer.concat([
       Buffer.from([6, 0, 4, 0]),
       Buffer.alloc(1_024, Buffer.from([0xff, 0xf8])),
@@ -88,7 +89,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
   test("of 8 to 48 kHz, in any chunking, with blocks of any length, and without a length in its header", async () => {
     for (const [index, { rateHz, pcm, file }] of cases.entries()) {
       const flac = await file;
-      // 36 bits hold the number of samples; zero means unknown.
+      // These 36 bits hold the number of samples; zero means unknown.
       if (index % 2 === 1) flac.fill(0, 22, 26);
       for (const chunkBytes of CHUNK_BYTES) {
         const { channels, rate } = streamed(flac, chunkBytes);
@@ -131,7 +132,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
   });
 
   const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
-  test("only a damaged block is left out", async () => {
+  test("only a damaged block is missing", async () => {
     const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);
@@ -139,7 +140,7 @@ describe("without ffmpeg, a FLAC file decodes to exactly the samples it was enco
   });
 });
 
-describe("without ffmpeg, Ogg Opus is as long as its source", () => {
+describe("without ffmpeg, a decoded Ogg Opus file is as long as its source", () => {
   const opus = (samples: number) => encoded(sound(samples), 48_000, "ogg", ["-c:a", "libopus"]);
 
   for (const samples of [700, 30_037, 96_960]) {
@@ -167,11 +168,11 @@ const mp3s = [5_000, 30_037].map((samples) => {
   const file = encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
   return { samples, file };
 });
-test("without ffmpeg, an MP3 that states its encoder's padding is as long as its source", async () => {
+test("without ffmpeg, a decoded MP3 that states its encoder's padding is as long as its source", async () => {
   for (const { samples, file } of mp3s) assert.equal((await decoded(await file)).pcm.length, samples);
 });
 
-/** A tone with noise up to full scale, deterministic for a length. */
+/** A tone with noise up to full scale. The same length always gives the same samples. */
 function sound(samples: number): Int16Array {
   let state = samples;
   return Int16Array.from({ length: samples }, (_, i) => {
@@ -180,7 +181,7 @@ function sound(samples: number): Int16Array {
   });
 }
 
-/** Settles before the tests; called where they are declared. */
+/** Settles before the tests run. Called where they are declared. */
 function encoded(
   pcm: Int16Array,
   rateHz: number,

@@ -28,15 +28,15 @@ const NEVER = new AbortController().signal;
 const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
 /**
- * Encoders pad the beginning or end by a few frames, which some containers do not state; Opus frames are 20
- * ms.
+ * Encoders pad the beginning or the end by a few frames, which some containers do not state. Opus frames are
+ * 20 ms long.
  */
 const PADDING_SECONDS = 0.14;
-/** Distinguishes the processes of these tests from others. */
+/** A number that distinguishes the processes of these tests from others. */
 const SLOW_SECONDS = `47.${process.pid}`;
-/** The ones that need no decoder process. */
+/** The clips that need no decoder process. */
 const PLAIN: readonly ClipName[] = ["float.wav", "alaw.wav", "stereo44.wav"];
-/** The upload tests of the service cover all containers. */
+/** The clips decoded with ffmpeg here. The upload tests of the service cover all containers. */
 const IN_FFMPEG: readonly ClipName[] = ["speech.mp3", "streaming.mp4", "rf64.wav", "second-stream.mp4"];
 const IN_WASM: readonly ClipName[] = ["speech.mp3", "tagged.mp3", "speech.flac", "opus.ogg"];
 
@@ -134,11 +134,12 @@ test("without ffmpeg, the error for other containers names it", async () => {
 test("a wrong length in a header is ignored", async () => {
   const wav = await readFile(SPEECH);
   const source = join(folder, "claims.wav");
-  // States four hours but contains three seconds.
+  // The header states four hours, but the file contains three seconds.
   wav.writeUInt32LE(4 * 3_600 * 32_000, wav.indexOf("data") + 4);
   await writeFile(source, wav);
   assert.equal(await decoderOf("", 60).decode(source, newTarget(), NEVER), source);
-  // States one second but contains three; we stop after one, as players do.
+  // The header states one second, but the file contains three. The decoder stops after one second, as players
+  // do.
   const flac = await readFile(await makeClip("speech.flac", SPEECH, folder));
   flac.writeUInt32BE(16_000, 22);
   await writeFile(source, flac);
@@ -206,7 +207,8 @@ describe("files that refer to other files", () => {
     const source = join(folder, "alias.m4a");
     await writeFile(source, Buffer.concat([whole, Buffer.from(other)]));
     const decoding = decoderOf(process.env["PATH"] ?? "").decode(source, newTarget(), NEVER);
-    // It must give the file's own samples or be rejected; the other file would be lossless and longer.
+    // The decoder must give the file's own samples or reject the file. The other file would be lossless and
+    // longer.
     await decoding.catch((error: unknown) => assert.equal((error as ServiceError).code, "AUDIO_UNREADABLE"));
   });
 });
@@ -279,7 +281,7 @@ describe("a decoder process", () => {
   });
 });
 
-/** One for each place and length, because each tries its ffmpeg first. */
+/** Returns a new decoder for each place and length, because each decoder tries its ffmpeg first. */
 function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
   const name = `${maxSeconds} ${searchPath}`;
   const decoder = decoders.get(name) ?? openDecoder({ searchPath, maxSeconds, log: SILENT });
@@ -306,7 +308,7 @@ async function slowProgram(): Promise<string> {
   return path;
 }
 
-/** Number of them running, as seen from outside. */
+/** The number of these programs that are running, as seen from outside. */
 function slowProcesses(): number {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.filter((id) => {

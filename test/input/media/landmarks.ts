@@ -1,4 +1,4 @@
-/** Start of a chunk, box, page, element or frame, and the position of its length. */
+/** The start of a chunk, box, page, element or frame, and the position of its length. */
 export interface Landmark {
   readonly at: number;
   readonly lengthAt: number;
@@ -7,7 +7,7 @@ export interface Landmark {
 
 interface Signature {
   readonly bytes: Buffer;
-  /** From the signature's first byte. */
+  /** The offset of the signature's first byte. */
   readonly start: number;
   readonly length: number;
   readonly lengthBytes: number;
@@ -18,11 +18,16 @@ const ISO_BOXES = [
   ...["stbl", "stsd", "esds", "stts", "stsc", "stsz", "stco", "udta", "meta", "ilst", "mdat", "free", "url "],
 ];
 const RIFF_CHUNKS = ["RIFF", "fmt ", "fact", "LIST", "data"];
-/** EBML header, segment, cluster, tracks, information, tags, seek head, cues. @see RFC 9559 */
+/**
+ * The IDs of the EBML header, segment, cluster, tracks, information, tags, seek head and cues. @see RFC 9559
+ */
 const MATROSKA_IDS = [
   ...["1a45dfa3", "18538067", "1f43b675", "1654ae6b", "1549a966", "1254c367", "114d9b74", "1c53bb6b"],
 ];
-/** Frames of MPEG audio (Xing is its table of frames), ADTS and FLAC; a few chance matches do no harm. */
+/**
+ * The first bytes of frames of MPEG audio (Xing is its table of frames), ADTS and FLAC. A few chance matches
+ * do no harm.
+ */
 const FRAMES = ["fffb", "fff3", "ffe3", "fff1", "fff9", "fff8"];
 
 const SIGNATURES: readonly Signature[] = [

@@ -16,7 +16,7 @@ import { SILENT } from "../../support/silent-log.js";
 import { ffmpeg } from "./clips.js";
 import { liveDecodersOf } from "./processes.js";
 
-/** Neither a multiple of a codec frame nor of a page. */
+/** The length is a multiple neither of a codec frame nor of a page. */
 const SOURCE = joined(speech("asterisk-ru-core/vm-Cust2.flac"), silence(0.311));
 const MIB = 1 << 20;
 
@@ -37,7 +37,7 @@ before(async () => {
   const opus = ["-map", "0:a", "-c:a", "libopus", "-b:a", "32k"];
   await ffmpeg([
     ...["-i", wav, "-f", "lavfi", "-i", "testsrc=s=64x64:r=5"],
-    // Live WebM has clusters of unknown size, as browsers record it.
+    // Live WebM has clusters of unknown size, as recorded by browsers.
     ...[...opus, "-f", "webm", "-live", "1", join(folder, "a.webm")],
     ...[...opus, "-page_duration", "60000", join(folder, "a.ogg")],
     ...[...opus, "-ac", "2", join(folder, "stereo.webm")],
@@ -78,7 +78,7 @@ function begin(form: StreamedForm, { owner = "org", from = decoders } = {}): Dec
   return { decoder, pcm, ending };
 }
 
-/** Returns the samples of messages. @throws {ServiceError} */
+/** Returns the decoded samples of messages. @throws {ServiceError} */
 async function decoded(form: StreamedForm, messages: readonly Uint8Array[]): Promise<Int16Array> {
   const { decoder, pcm, ending } = begin(form);
   for (const message of messages) decoder.push(message);
@@ -98,7 +98,7 @@ function cutBytes(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   return pieces;
 }
 
-/** Correlation of two recordings of about the same length. */
+/** The correlation of two recordings of about the same length. */
 function likeness(a: Int16Array, b: Int16Array): number {
   let [ab, aa, bb] = [0, 0, 0];
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
@@ -148,11 +148,11 @@ describe("live decoders", { concurrency: 1 }, () => {
   test("bare packets decode like those of their Ogg file, except for its start and end", async () => {
     const samples = await decoded("opus", packetsOf(ogg));
     const inOgg = await decoded("ogg", [ogg]);
-    // 312 samples of pre-skip at 48 kHz.
+    // The pre-skip is 312 samples at 48 kHz.
     assert.deepEqual(samples.subarray(104, 104 + inOgg.length), inOgg);
   });
 
-  test("a recorder that starts again in the same stream is decoded from there", async () => {
+  test("a recorder that starts again in the same stream is decoded from there on", async () => {
     for (const [form, file] of [
       ["webm", webm],
       ["ogg", ogg],
@@ -225,7 +225,7 @@ describe("live decoders", { concurrency: 1 }, () => {
   });
 
   test("a bomb of tiny packets costs its process bounded memory", async () => {
-    // Two bytes are 48 silent frames of 2.5 ms: a message of a mebibyte would be 17 hours.
+    // Two bytes contain 48 silent frames of 2.5 ms, so a message of one mebibyte would contain 17 hours.
     const packet = Buffer.from([0x83, 48]);
     const lacing = Buffer.alloc(255, packet.length);
     const page = Buffer.concat([Buffer.from("OggS"), Buffer.alloc(22), Buffer.from([255]), lacing]);
@@ -252,7 +252,7 @@ describe("live decoders", { concurrency: 1 }, () => {
     const { code, message } = await ending.promise;
     assert.deepEqual(
       [code, message],
-      ["WORKER_LOST", "the decoder of this audio has ended: open another session"],
+      ["WORKER_LOST", "the decoder of this audio has ended; open another session"],
     );
     await eventually("its place is free", () => decoders.running === 0);
     assert.equal(failures.at(-1), "lost");
@@ -269,7 +269,7 @@ describe("live decoders", { concurrency: 1 }, () => {
     await eventually("it has ended", () => from.running === 0);
   });
 
-  test("bytes that no decoder has taken are limited", async () => {
+  test("the bytes that no decoder has read yet are limited", async () => {
     const { decoder, ending } = begin("webm");
     for (let i = 0; i < 5; i++) decoder.push(Buffer.alloc(MIB));
     assert.equal((await ending.promise).code, "TOO_FAST");
@@ -290,7 +290,7 @@ describe("live decoders", { concurrency: 1 }, () => {
   });
 });
 
-/** Returns the id of the only decoder once it has started. */
+/** Returns the process ID of the only decoder once it has started. */
 async function decoderPid(): Promise<number> {
   await eventually("a decoder runs", () => liveDecodersOf(process.pid).length === 1);
   return liveDecodersOf(process.pid)[0]!.pid;

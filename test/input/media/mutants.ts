@@ -1,7 +1,7 @@
 import { uniform } from "../../support/seed.js";
 import { type Landmark, landmarksOf } from "./landmarks.js";
 
-/** Ingredients of damage in addition to the file itself. */
+/** What damage is made of, in addition to the file itself. */
 export interface Harm {
   /** Files of other containers, whose headers and chunks may be inserted. */
   readonly donors: readonly Uint8Array[];
@@ -11,7 +11,7 @@ export interface Harm {
 
 export interface Mutant {
   readonly bytes: Uint8Array;
-  /** Changes made, in order. */
+  /** The changes that were made, in order. */
   readonly wounds: readonly Wound[];
 }
 
@@ -21,19 +21,24 @@ type Wound = keyof typeof WOUNDS;
 interface Operation {
   readonly bytes: Bytes;
   readonly harm: Harm;
-  /** 0 to 1, 1 excluded. */
+  /** Returns a number from 0 to 1, excluding 1. */
   readonly next: () => number;
 }
 
-/** Size of the part that identifies a container. */
+/** The size of the part that identifies a container. */
 const HEAD_BYTES = 600;
 const MOST_WOUNDS = 6;
 /** Smaller files have nothing left to damage. */
 const SHORTEST_BYTES = 16;
-/** Interpreted as lengths of 1 to 8 bytes; the last ones are the rest of the file, plus and minus one. */
+/**
+ * Values that are written as lengths of 1 to 8 bytes. The last ones are the rest of the file, plus and minus
+ * one.
+ */
 const LIES = [0n, 1n, 0x7fn, 0x80n, 0x7fff_ffffn, 0x8000_0000n, 0xffff_fff0n, 0xffff_ffffn, -1n, 1n << 62n];
 
-/** Ways in which a file may refer to another: playlists, ffmpeg protocols, data references and tags. */
+/**
+ * The ways in which a file may refer to another file: playlists, ffmpeg protocols, data references and tags.
+ */
 const REFERENCE_FORMS: readonly ((reference: string) => string)[] = [
   (reference) => reference,
   (reference) => `#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${reference}\n#EXT-X-ENDLIST\n`,
@@ -50,7 +55,7 @@ const REFERENCE_FORMS: readonly ((reference: string) => string)[] = [
   (reference) => id3Tag("LINK", `APIC${reference}\0`),
 ];
 
-/** Each takes a copy and may change it in place. */
+/** The kinds of damage. Each function gets a copy and may change it in place. */
 const WOUNDS = {
   bitFlipped: (wound) => {
     const at = somewhere(wound);
@@ -108,7 +113,7 @@ const WOUNDS = {
     return joined(head, wound.bytes.subarray(wound.next() < 0.5 ? 0 : head.length));
   },
   referenceBefore: (wound) => {
-    // Half of them are in a tag, after which the container is still detected.
+    // Half of the references are in a tag, after which the container is still detected.
     const reference = someReference(wound);
     const text = Buffer.from(reference).toString("latin1");
     const tag = Buffer.from(id3Tag("WOAF", text), "latin1");
@@ -116,7 +121,8 @@ const WOUNDS = {
   },
   referenceInserted: (wound) => inserted(wound.bytes, someReference(wound), somewhere(wound)),
   referenceWritten: (wound) => {
-    // Overwrites existing bytes, so that lengths stay right: into tags, code tables and data references.
+    // The reference overwrites existing bytes in tags, code tables and data references, so lengths remain
+    // right.
     const { at, lengthBytes } = someChunk(wound.bytes, wound).landmark;
     const reference = someReference(wound);
     const start = Math.min(at + oneOf([0, 4, 4 + lengthBytes, 16], wound), wound.bytes.length);
@@ -144,7 +150,7 @@ export function mutantOf(file: Uint8Array, harm: Harm, seed: number, index: numb
   return { bytes, wounds };
 }
 
-/** The first `count` mutants of a seed. */
+/** Yields the first `count` mutants of a seed. */
 export function* mutantsOf(file: Uint8Array, harm: Harm, seed: number, count: number): Generator<Mutant> {
   for (let index = 0; index < count; index++) yield mutantOf(file, harm, seed, index);
 }
@@ -176,7 +182,7 @@ function someReference(operation: Operation): Bytes {
   return new Uint8Array(Buffer.from(form(oneOf(operation.harm.references, operation)), "latin1"));
 }
 
-/** An ID3v2.3 tag of one frame. @see id3.org, ID3v2.3 structure */
+/** Returns an ID3v2.3 tag with one frame. @see id3.org, ID3v2.3 structure */
 function id3Tag(frame: string, text: string): string {
   const length = String.fromCharCode((text.length + 10) >> 7, (text.length + 10) & 0x7f);
   const frameLength = String.fromCharCode(text.length >> 8, text.length & 0xff);

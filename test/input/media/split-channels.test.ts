@@ -13,7 +13,7 @@ import { ffmpeg } from "./clips.js";
 
 const NEVER = new AbortController().signal;
 const RATE_HZ = 48_000;
-/** Each channel has a tone of its own; the third has silence. */
+/** Each channel has its own tone; the third is silent. */
 const CHANNELS = [tone(0.5, [300], RATE_HZ), tone(0.5, [900], RATE_HZ), new Int16Array(RATE_HZ / 2)];
 const ENDINGS = ["flac", "mp3", "ogg"] as const;
 
@@ -75,7 +75,7 @@ for (const [program, searchPath] of [
   });
 }
 
-/** Returns how much of the energy is at a frequency, 0 to 1. */
+/** Returns how much of the energy is at a frequency, from 0 to 1. */
 function share(samples: Float32Array, frequencyHz: number): number {
   let [sine, cosine, energy] = [0, 0, 0];
   for (const [n, sample] of samples.entries()) {

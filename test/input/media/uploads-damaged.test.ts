@@ -23,23 +23,23 @@ import { MUTATED_CLIPS, makeClip } from "./clips.js";
 import { type Mutant, mutantOf, mutantsOf } from "./mutants.js";
 import { childrenOf } from "./processes.js";
 
-// The damaged files go through the service's own decoder: container detection, the limited child process, and
-// the reader of its output. The service around it would add half as much time: `uploads.test.ts` sends a few
-// files through it.
+// The damaged files go through the service's own decoder: the container detection, the limited child process,
+// and the reader of its output. The service around the decoder would add half as much time, so
+// `uploads.test.ts` sends only a few files through it.
 
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
-/** Number of damaged copies of each container: the gate's, or as requested. */
+/** The number of damaged copies of each container: the gate's number, or as requested. */
 const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 24);
-/** As many as the decoder runs at a time on a small machine; the rest would only wait. */
+/** The number of decoders that run at a time on a small machine. More would only wait. */
 const CONCURRENCY = 2;
 const MAX_SECONDS = 7_200;
-/** A damaged word takes a tenth of a second, or a few seconds if it has become two hours of silence. */
+/** A damaged word takes a tenth of a second, or some seconds if it has become two hours of silence. */
 const LONGEST_DECODE_MS = 120_000;
-/** A WAV of the longest audio at the highest rate, and its header. */
+/** The size of a WAV with the longest audio at the highest rate, including its header. */
 const LONGEST_OUTPUT_BYTES = DECODE_LIMITS.fileBytes;
 
 const clips = new Map<string, Uint8Array>();
-/** Folder for sources, outputs and the pipe only. */
+/** The folder contains only sources, outputs and the pipe. */
 let folder: string;
 let canaries: Canaries;
 let decoder: AudioDecoder;
@@ -65,7 +65,7 @@ test("the canaries detect any access", async () => {
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
-  // Shows that ffmpeg would follow references: the same program without the service's allow lists.
+  // ffmpeg itself would follow references, as the same program shows without the service's allow lists.
   const list = join(folder, "list.ffconcat");
   await writeFile(list, `ffconcat version 1.0\nfile '${own.pipe}'\n`);
   const input = ["-f", "concat", "-safe", "0", "-i", list, "-f", "null", "-"];
@@ -89,7 +89,7 @@ test("a seed and a number always give the same damage", () => {
 
 describe("damaged files", () => {
   for (const [place, name] of MUTATED_CLIPS.entries()) {
-    // The same number would damage every container in the same way.
+    // Without a different seed for each container, the same number would damage all of them in the same way.
     const seed = SEED + place;
     test(`${MUTANTS} mutants of ${name} are decoded or rejected without touching anything else`, {
       timeout: 120_000 + MUTANTS * 3_000,
@@ -105,7 +105,7 @@ describe("damaged files", () => {
           const outcome = await outcomeOf(mutant, where);
           slowestMs = Math.max(slowestMs, performance.now() - startMs);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-          // A reader of the pipe would still be blocked by then, so this check is early enough.
+          // A reader of the pipe would still be blocked at this point, so this check is early enough.
           assert.equal(canaries.isPipeOpen(), false, `a file was opened, during ${where}`);
           assert.equal(canaries.connections, 0, `an address was called, during ${where}`);
         }
@@ -123,7 +123,7 @@ function harm() {
   return { donors: [...clips.values()], references: canaries.references };
 }
 
-/** The service's status for the file, and whether it needed a process. */
+/** Returns the service's status for the file, and whether the file needed a process. */
 async function outcomeOf({ bytes }: Mutant, where: string): Promise<string> {
   const source = join(folder, `${files}.upload`);
   const target = join(folder, `${files++}.wav`);
@@ -144,7 +144,7 @@ async function outcomeOf({ bytes }: Mutant, where: string): Promise<string> {
   }
 }
 
-/** Reads the output as a file worker does. */
+/** Reads the output in the same way as a file worker. */
 async function readThrough(path: string): Promise<void> {
   const { size } = await stat(path);
   assert.ok(size <= LONGEST_OUTPUT_BYTES);

@@ -25,7 +25,8 @@ const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** Lossy codecs may change a letter of an uncertain word. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 /**
- * Number of damaged copies of each container; `uploads-damaged.test.ts` sends many more to the decoder alone.
+ * The number of damaged copies of each container. `uploads-damaged.test.ts` sends many more to the decoder
+ * alone.
  */
 const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
@@ -41,7 +42,7 @@ interface Answer {
 let service: ServiceProcess;
 let dataDir: string;
 let clips: string;
-/** A WAV synthesized by the service. */
+/** The path of a WAV that the service synthesized. */
 let speech: string;
 let expected: Answer;
 let server: CountingServer;
@@ -104,7 +105,7 @@ describe("the same speech in every container", () => {
 });
 
 test("files that are rejected immediately leave no spooled PCM behind", async () => {
-  // Such a file's spool was once deleted while still being opened, and appeared afterwards.
+  // The spool of such a file was once deleted while it was still being opened, and appeared afterwards.
   const short = (await readFile(speech)).subarray(0, 44 + 480);
   const answers = await Promise.all(Array.from({ length: 30 }, () => transcribe(short)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));
@@ -141,7 +142,7 @@ describe("damaged uploads", () => {
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
       const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
       t.diagnostic(`PROPERTY_SEED=${SEED}, ${counts.join(", ")}`);
-      // A killed decoder may outlive the response to its upload by a moment.
+      // A killed decoder may outlive the response to its upload for a moment.
       await eventually("no decoder runs", () => decodersOf(service.child.pid!).length === 0);
       assert.equal(canaries.isPipeOpen(), false);
       assert.equal(canaries.connections, 0);
@@ -178,7 +179,7 @@ test("audio longer than two hours is rejected during decoding, however small its
   await spoolIsEmpty();
 });
 
-/** Two hours and ten seconds of silence. */
+/** Returns a clip of two hours and ten seconds of silence. */
 function longClip(): Promise<string> {
   long ??= makeLongClip();
   return long;
@@ -217,7 +218,7 @@ async function ask(path: string, body?: Uint8Array, name?: string): Promise<Answ
   return { status: answer.status, ...((await answer.json()) as object) };
 }
 
-/** The response may arrive shortly before the upload is deleted. */
+/** Waits until the uploads are deleted. The response may arrive shortly before that. */
 async function spoolIsEmpty(): Promise<void> {
   const folder = join(dataDir, "data", "spool");
   await eventually("the spool is empty", () => readdirSync(folder).length === 0);

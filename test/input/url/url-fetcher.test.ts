@@ -9,9 +9,9 @@ import { type CountingServer, startCounting } from "./listeners.js";
 const NEVER = new AbortController().signal;
 const SECRET = "the body of an answer";
 
-/** On 127.0.0.1 and, if available, ::1; no address of the table may connect to it. */
+/** Servers on 127.0.0.1 and, if available, ::1. No address of the table may connect to them. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests allows, in place of public servers. */
+/** A server on 127.0.0.9, which the policy of some tests allows in place of public servers. */
 let opened: CountingServer;
 let port = 0;
 
@@ -96,7 +96,7 @@ describe("literal addresses in the url", () => {
   for (const host of hosts) {
     test(`http://${host} is never connected to`, async () => {
       const error = await refusal(fetcher(), `http://${host}:${port}/a.wav`);
-      assert.equal(error.message, "Cannot fetch the url: its host must have public addresses, and no others");
+      assert.equal(error.message, "cannot fetch the URL: its host must have only public addresses");
     });
   }
 });
@@ -120,11 +120,11 @@ describe("urls rejected without a look-up", () => {
     ["unix:/var/run/docker.sock", /scheme must be/],
     ["javascript:fetch('http://127.0.0.1')", /scheme must be/],
     ["concat:/etc/passwd|/etc/hosts", /scheme must be/],
-    ["http://user@example.org/", /user info/],
-    ["http://user:pass@example.org/", /user info/],
-    ["http://:pass@example.org/", /user info/],
-    ["http://example.org@127.0.0.1/", /user info/],
-    ["http://%75@127.0.0.1/", /user info/],
+    ["http://user@example.org/", /user name or password/],
+    ["http://user:pass@example.org/", /user name or password/],
+    ["http://:pass@example.org/", /user name or password/],
+    ["http://example.org@127.0.0.1/", /user name or password/],
+    ["http://%75@127.0.0.1/", /user name or password/],
     ["http://example.org:22/", /port must be 80, 443 or at least 1024, received 22/],
     ["https://example.org:25/", /received 25/],
     ["http://example.org:0/", /received 0/],
@@ -175,7 +175,7 @@ describe("names, judged by their addresses", () => {
     assert.equal((await refusal(resolving, `http://private.example:${port}/`)).message, absent.message);
   });
 
-  test("the connection uses the address that was checked, with one look-up", async () => {
+  test("the connection uses the address that was checked, after a single look-up", async () => {
     const asked: string[] = [];
     const rebinding = new UrlFetcher({
       policy: new AddressPolicy(["127.0.0.9/32"]),
@@ -186,7 +186,7 @@ describe("names, judged by their addresses", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is checked again; by then the name has another address.
+    // The second request is checked again. By then the name has another address.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });
@@ -215,7 +215,7 @@ describe("redirects", () => {
     });
   }
 
-  test("are followed up to three", async () => {
+  test("are followed up to three times", async () => {
     const follower = fetcher({ opened: ["127.0.0.9/32"] });
     assert.equal(await read(follower, `http://127.0.0.9:${opened.port}/loop/3`), "done");
     const error = await refusal(follower, `http://127.0.0.9:${opened.port}/loop/4`);
@@ -223,19 +223,22 @@ describe("redirects", () => {
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   const ask = (path: string, times: Partial<FetchLimits> = {}) => {
     const limits = { bytes: 1_000, ...times };
     return refusal(fetcher({ opened: ["127.0.0.9/32"], limits }), `http://127.0.0.9:${opened.port}${path}`);
   };
 
-  test("other than 200 are rejected with only their status", async () => {
+  test("other than 200 are rejected, and only their status is reported", async () => {
     for (const status of [204, 206, 400, 401, 403, 404, 500, 503]) {
       const error = await ask(`/status/${status}`);
-      assert.equal(error.message, `Cannot fetch the url: the server must answer 200, received ${status}`);
+      assert.equal(
+        error.message,
+        `cannot fetch the URL: the server must respond with 200, received ${status}`,
+      );
     }
     assert.match((await ask("/redirect/300?to=x")).message, /received 300/);
-    assert.match((await ask("/gzip")).message, /without encoding/);
+    assert.match((await ask("/gzip")).message, /without Content-Encoding/);
   });
 
   test("that are too long are rejected, by their header or by their bytes", async () => {
@@ -266,7 +269,7 @@ describe("answers", () => {
     });
   });
 
-  test("are no longer read once the client has left", async () => {
+  test("are not read any further once the client has left", async () => {
     const abort = new AbortController();
     void momentOfFault(50).then(() => abort.abort());
     const error = await refusal(
@@ -294,7 +297,7 @@ describe("webhooks", () => {
     const urls = fetcher({ opened: ["127.0.0.9/32"], answers });
     for (const host of ["127.0.0.1", "2130706433", "[::1]", "inner.test", "mixed.test"]) {
       const refused = urls.post(`http://${host}:${port}/`, sent, NEVER);
-      await assert.rejects(refused, /its host must have public addresses/, host);
+      await assert.rejects(refused, /its host must have only public addresses/, host);
     }
   });
 

@@ -19,12 +19,12 @@ import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/lo
 import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
 
 const STALL_MS = 500;
-/** For a server that must not be given up. */
+/** How long to wait for a server that must not be given up. */
 const PATIENCE_MS = 60_000;
 let hub: LocalHub;
 let folder: string;
 let notes: string[];
-/** Bytes of the downloaded file. */
+/** The number of bytes of the downloaded file. */
 let arrived: number;
 
 before(async () => {
@@ -106,7 +106,7 @@ test("only missing and damaged files are downloaded; equal ones are shared", asy
     ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "model.onnx"))),
   );
   assert.equal(inodes[0]!.ino, inodes[1]!.ino);
-  // A file that no other package shares.
+  // No other package shares this file.
   await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
   assert.equal((await add("tiny-listener")).isNew, true);
   await readPackage(join(folder, "tiny-listener"), "transcription");
@@ -137,7 +137,7 @@ test("adding or changing Silero downloads nothing else", async () => {
   assert.equal("vad" in without.manifest.files, false);
 });
 
-test("a graph's GPU variant is added and bundled with it", async () => {
+test("a graph's GPU variant is added and bundled with the graph", async () => {
   const { "vocoder.onnx": bytes } = REPOSITORIES["tiny/matcha"]!.files;
   const gpu = {
     from: "vocoder.onnx",
@@ -184,7 +184,7 @@ test("a graph's GPU variant is added and bundled with it", async () => {
   );
 });
 
-test("a cut connection resumes where it ended, and so does the next process", async () => {
+test("a download resumes where its connection was cut, also in the next process", async () => {
   let cuts = 0;
   hub.fault = ({ path }): Fault | null => (path.includes("ctc.onnx") && cuts++ < 2 ? cutAfter(9_000) : null);
   await add("tiny-listener");
@@ -199,7 +199,7 @@ test("a cut connection resumes where it ended, and so does the next process", as
   hub.requests.length = 0;
   await assert.rejects(
     add("tiny-listener", { retry: { tries: 1, firstPauseMs: 1 } }),
-    /what has arrived is kept/,
+    /the downloaded part is kept/,
   );
   assert.deepEqual(await visibleIn(folder), []);
   hub.fault = () => null;
@@ -207,7 +207,7 @@ test("a cut connection resumes where it ended, and so does the next process", as
   assert.match(downloadsOf("ctc.onnx").at(-1)!.headers.range!, /^bytes=[1-9]\d*-$/);
 });
 
-test("retries a server that stalls or sends another range until the file is complete", async () => {
+test("a server that stalls or sends the wrong range is retried until the file is complete", async () => {
   for (const kind of ["stall", "whole", "shifted"] as const) {
     folder = await temporaryFolder();
     let turn = 0;
@@ -223,7 +223,7 @@ test("retries a server that stalls or sends another range until the file is comp
   }
 });
 
-test("waits after 503 and 429 as requested; gives up a permanent 500 with its reason", async () => {
+test("after 503 and 429 the download waits as requested; after a permanent 500 it fails with the reason", async () => {
   let turn = 0;
   hub.fault = ({ server }): Fault | null => {
     if (server !== "cdn") return null;
@@ -232,12 +232,12 @@ test("waits after 503 and 429 as requested; gives up a permanent 500 with its re
     return { kind: "status", status: turn === 1 ? 503 : 429, headers: { "retry-after": "0" } };
   };
   await add("tiny-listener");
-  assert.match(notes.join("\n"), /answers 503; trying again in 0 s\n.*answers 429; trying again in 0 s/);
+  assert.match(notes.join("\n"), /returned 503; trying again in 0 s\n.*returned 429; trying again in 0 s/);
   folder = await temporaryFolder();
   hub.fault = () => ({ kind: "status", status: 500 });
   await assert.rejects(
     add("tiny-listener"),
-    /^AddError: Cannot download tiny-listener\/model.onnx: .* answers 500$/,
+    /^AddError: Cannot download tiny-listener\/model.onnx: .* returned 500$/,
   );
 });
 
@@ -262,23 +262,23 @@ test("a wrong catalogue is reported before anything is downloaded", async () => 
   await assert.rejects(add("tiny-listener", { changes: short }), /must be 7 bytes long, the server has \d+/);
 });
 
-test("a damaged partial download starts over", async () => {
+test("a damaged partial download starts from the beginning", async () => {
   await mkdir(join(folder, ".tiny-listener.partial"));
   const part = join(folder, ".tiny-listener.partial/model.onnx.part");
   await appendFile(part, "not the beginning of that file");
   await add("tiny-listener");
-  assert.match(notes.join("\n"), /what an earlier run left is damaged/);
+  assert.match(notes.join("\n"), /the unfinished download is damaged/);
   await readPackage(join(folder, "tiny-listener"), "transcription");
 });
 
-test("a file of unknown hash needs trust, and is then pinned to the hash found", async () => {
+test("a file of unknown hash needs the operator's trust, and is then pinned to the hash found", async () => {
   const changes: Changes = {
     file: { model: { sha256: null, bytes: null }, vocabulary: { sha256: null, bytes: null } },
     entry: { "tiny-listener": { source: { repository: "tiny/gigaam", revision: null } } },
   };
   await assert.rejects(
     add("tiny-listener", { changes }),
-    /the hash of model.onnx, tokens.txt is not known.*--trust/,
+    /the hash of model.onnx, tokens.txt is unknown; --trust accepts/,
   );
   assert.equal(hub.requests.length, 0);
   const { files } = await add("tiny-listener", { changes, isTrusted: true });
@@ -289,13 +289,13 @@ test("a file of unknown hash needs trust, and is then pinned to the hash found",
   ]);
   const manifest = JSON.parse(await readFile(join(folder, "tiny-listener/manifest.json"), "utf8"));
   assert.equal(manifest.files.model.sha256, sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!));
-  // Pinned to the commit that the hub has reported.
+  // The package is pinned to the commit that the hub has reported.
   assert.equal(manifest.source.revision, COMMIT);
   const [, second] = hub.requests.filter(({ path }) => path.includes("/resolve/"));
   assert.match(second!.path, new RegExp(`/resolve/${COMMIT}/`));
 });
 
-test("a file of unknown hash resumes only while the server confirms that it is unchanged", async () => {
+test("the download of a file of unknown hash resumes only while the server confirms that it is unchanged", async () => {
   const changes: Changes = { file: { model: { sha256: null, bytes: null } } };
   await mkdir(join(folder, ".tiny-listener.partial"));
   const part = join(folder, ".tiny-listener.partial/model.onnx.part");
@@ -329,22 +329,22 @@ test("a full disk is reported before anything is downloaded", async () => {
   const changes: Changes = { file: { model: { bytes: null, aboutBytes: 10 ** 15 } } };
   await assert.rejects(
     add("tiny-listener", { changes }),
-    /too little space on the disk of .*: 1000000000\.\d MB are needed/,
+    /too little disk space for .*: 1000000000\.\d MB needed/,
   );
   assert.equal(hub.requests.length, 0);
 });
 
-test("reports a full disk and resumes once there is space again", async (t) => {
+test("a full disk is reported, and the download resumes once there is space again", async (t) => {
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=17m", "tmpfs", folder]);
   if (mounted.status !== 0) return t.skip("mounting a small disk needs root");
   const filler = join(folder, "filler");
   try {
     hub.onSent = () => {
       hub.onSent = () => {};
-      // Writes as much as fits.
+      // Fill the disk with as much as fits.
       assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
     };
-    await assert.rejects(add("tiny-listener"), /no space left on the device; what has arrived is kept/);
+    await assert.rejects(add("tiny-listener"), /no space left on the device; the downloaded part is kept/);
     assert.deepEqual(await visibleIn(folder), ["filler"]);
     await rm(filler);
     await add("tiny-listener");
@@ -355,7 +355,7 @@ test("reports a full disk and resumes once there is space again", async (t) => {
   }
 });
 
-test("an entry whose package would stop the service adds nothing", async () => {
+test("an entry whose package would keep the service from starting adds nothing", async () => {
   const changes = { entry: { "tiny-listener": { family: "unheard-of" } } };
   await assert.rejects(add("tiny-listener", { changes }), /family must be one of/);
   assert.deepEqual(await visibleIn(folder), []);
@@ -369,7 +369,7 @@ test("the second of two concurrent additions waits and finds the package", async
     while (notes.length === 0) await new Promise((settle) => setImmediate(settle));
     assert.deepEqual(await visibleIn(folder), []);
   });
-  assert.match(notes.join("\n"), /another command is using .* waiting for it to end/);
+  assert.match(notes.join("\n"), /another command is using .* waiting for it to finish/);
   assert.equal((await second!).isNew, true);
   const both = await Promise.all([add("tiny-listener"), add("tiny-speaker")]);
   assert.deepEqual(
@@ -378,7 +378,7 @@ test("the second of two concurrent additions waits and finds the package", async
   );
 });
 
-test("an interrupted addition ends with its reason and keeps partial downloads", async () => {
+test("an interrupted addition fails with the reason and keeps partial downloads", async () => {
   const control = new AbortController();
   hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "stall", after: 9_000 } : null);
   const observer = {
@@ -391,7 +391,7 @@ test("an interrupted addition ends with its reason and keeps partial downloads",
   assert.ok((await stat(join(folder, ".tiny-listener.partial/model.onnx.part"))).size > 8_000);
 });
 
-test("uses the usual proxy variables, including NO_PROXY", async () => {
+test("downloads use the usual proxy variables, including NO_PROXY", async () => {
   const asked: string[] = [];
   const proxy = createServer();
   proxy.on("connect", (request, socket, head) => {

@@ -50,7 +50,7 @@ for (const shipped of ENTRIES) {
   });
 }
 
-/** Replaces an entry's graph by the tiny one, as if it was downloaded. */
+/** Replaces an entry's graph by the tiny one, as if that had been downloaded. */
 async function withTiny(entry: CatalogueEntry, graph: string, downloads: string): Promise<CatalogueEntry> {
   const [[name, file]] = Object.entries(entry.variants["fp32"]!.files) as [
     [string, CatalogueEntry["variants"][string]["files"][string]],

@@ -23,12 +23,13 @@ const AT_ONCE = 5;
 const NAME = "tiny-listener";
 /** A file that arrives in many pieces, before the package's own files. */
 const BALLAST = Buffer.alloc(300_000, "ballast ");
-/** Maximum number of steps by which an addition is ahead of the next; three of its files are small. */
+/**
+ * The maximum number of steps by which an addition is ahead of the next one. Three of its files are small.
+ */
 const MOST_AHEAD = 10;
-/** Maximum number of folder checks, about 50 µs each, between the last byte and the kill. */
+/** The maximum number of folder checks, about 50 µs each, between the last byte and the kill. */
 const MOST_LOOKS = 300;
 
-// Issue 15, acceptance 1.
 test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken package`, async () => {
   const { path, entry, catalogue } = await catalogueWithBallast();
   const { commit, files } = REPOSITORIES["tiny/gigaam"]!;
@@ -40,10 +41,10 @@ test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken
   const seen = { none: 0, whole: 0, older: 0, resumed: 0 };
   try {
     const isMissing = () => Object.values(seen).includes(0);
-    // More rounds if all kills came too early or too late on this machine.
+    // There are more rounds if all kills came too early or too late on this machine.
     for (let kill = 0; kill < KILLS || (kill < 5 * KILLS && isMissing()); kill++) {
       const folders = await Promise.all(Array.from({ length: AT_ONCE }, temporaryFolder));
-      // Every other time they replace an older version.
+      // Every other time the additions replace an older version.
       if (kill % 2 === 1) for (const folder of folders) await installOlder(folder);
       await killSomewhere(folders, [path, NAME, hub.endpoint], random);
       for (const [index, folder] of folders.entries()) {
@@ -78,7 +79,7 @@ test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken
   } finally {
     await hub.stop();
   }
-  // The kills were spread over the whole addition.
+  // The kills must have been spread over the whole addition.
   for (const [what, count] of Object.entries(seen)) assert.ok(count > 0, `${what}: ${JSON.stringify(seen)}`);
 });
 
@@ -101,7 +102,9 @@ async function catalogueWithBallast(): Promise<{
   return { path, entry: changed[0]!, catalogue: changed };
 }
 
-/** Starts additions and kills them when one has this many bytes, or a little after its last. */
+/**
+ * Starts additions, and kills them when one has received this many bytes, or a little after its last byte.
+ */
 async function killSomewhere(
   folders: readonly string[],
   args: readonly string[],
@@ -133,14 +136,14 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
-/** The same package with other files. */
+/** Installs the same package with other files. */
 async function installOlder(folder: string): Promise<void> {
   const target = join(folder, NAME);
   await cp("test/fixtures/adapters/tiny-nemo-ctc", target, { recursive: true });
   await changeManifest(target, (manifest) => ({ ...manifest, id: NAME }));
 }
 
-/** Checks every file that a service would find. @returns the packages' versions */
+/** Checks every file that a service would find. @returns the versions of the packages */
 async function wholePackages(folder: string, where: string): Promise<readonly ("whole" | "older")[]> {
   const found = await findPackages(folder);
   for (const each of found) {

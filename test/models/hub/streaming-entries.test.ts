@@ -16,7 +16,7 @@ const STREAMING = (await readCatalogue()).filter(({ task, family }) => {
   return task === "transcription" && recognizerFamilyOf({ family: family! }).can.streams;
 });
 
-/** The entry with its family's tiny package as files, and a repository of them. */
+/** Returns the entry with the files of its family's tiny package, and a repository that contains them. */
 async function tinyInstead(entry: CatalogueEntry) {
   const [variant] = variantsOf(entry);
   const tiny = TINY_PACKAGES.find(({ manifest }) => manifest.family === entry.family)!;

@@ -48,7 +48,7 @@ const phrases = fc.array(
   }),
   { maxLength: 6 },
 );
-/** Weights of outputs, peaked like a recogniser's or flat; zero weights become impossible outputs. */
+/** Weights of outputs, either peaked like a recogniser's or flat. Zero weights become impossible outputs. */
 const audio = fc.integer({ min: 0, max: 30 }).chain((frames) =>
   fc.array(fc.oneof(fc.double({ min: 1e-6, max: 1, noNaN: true }), fc.constantFrom(0, 1e-5, 0.5, 1)), {
     minLength: frames * WIDTH,
@@ -70,7 +70,7 @@ test("the native search is bit-identical to the reference", { skip }, async () =
         const { native, reference } = await searchesOf(has ? fileOf(file) : null, search);
         const frames = weights.length / WIDTH;
         const expected = reference.search(logProbs, frames, hotWords);
-        // Twice, because the workspace is reused.
+        // There are two rounds, because the workspace is reused.
         for (let round = 0; round < 2; round++) {
           const found = native.search(logProbs, frames, hotWords);
           assert.deepEqual(plain(found), plain(expected));
@@ -92,7 +92,7 @@ test("both searches agree on a growing text", { skip }, async () => {
         const logProbs = possible(weights);
         const { native, reference } = await searchesOf(fileOf(file), search);
         const ways = [native.growing(6)!, reference.growing(6)!];
-        // Twice, because the workspace is reused; the others share its model's answers.
+        // There are two rounds, because the workspace is reused. The others share the results of its model.
         for (let round = 0; round < 2; round++) {
           const results = ways.map((growing) => {
             growing.begin();
@@ -172,7 +172,7 @@ test("a damaged model file is rejected or harmless", { skip }, async () => {
       async (parts, flips, cut, weights) => {
         const file = fileOf(parts);
         const damaged = file.slice(0, file.length - (cut % 4));
-        // The header is JSON protected by a hash; the data after it must be checked separately.
+        // The header is JSON protected by a hash. The data after it must be checked separately.
         const sections = 8 + new DataView(file.buffer).getUint32(4, true);
         for (const [at, value] of flips) damaged[sections + (at % (damaged.length - sections))] = value;
         let model: NativeModel;
@@ -192,7 +192,7 @@ test("a damaged model file is rejected or harmless", { skip }, async () => {
   );
 });
 
-test("concurrent searches on other threads find the same, with an output bias too", {
+test("concurrent searches on other threads find the same texts, even with an output bias", {
   skip,
 }, async () => {
   await fc.assert(
@@ -209,7 +209,7 @@ test("concurrent searches on other threads find the same, with an output bias to
         const aside = heard.map((logProbs) =>
           native.searchAside(logProbs, logProbs.length / WIDTH, null, outputBias),
         );
-        // While these are running.
+        // This search runs while the others are running.
         const here = heard.map((logProbs) => {
           const biased = logProbs.map((logProb, i) => logProb + (outputBias?.[i % WIDTH] ?? 0));
           return plain(native.search(biased, logProbs.length / WIDTH, null));
@@ -293,7 +293,7 @@ test("the addon is built if there is a compiler", () => {
   assert.ok(binding !== null || !hasCompiler, "npm run build-native must have built native/beam");
 });
 
-test("reports the reason for a missing addon", () => {
+test("the reason for a missing addon is reported", () => {
   const { binding: none, missing } = loadBinding("/nonexistent/beam.node");
   assert.equal(none, null);
   assert.match(missing ?? "", /nonexistent/);
@@ -343,7 +343,7 @@ function fileOf({ words, ...rest }: typeof modelFiles extends fc.Arbitrary<infer
   return modelFile({ ...rest, vocabulary: VOCABULARY, wordHashes });
 }
 
-/** Silence always has some probability, so that each row adds up to one. */
+/** Silence always has some probability, so that the probabilities of a row add up to one. */
 function possible(weights: readonly number[]): Float32Array {
   return logProbsOf(
     weights.map((weight, i) => (i % WIDTH === 0 ? Math.max(weight, 1e-6) : weight)),

@@ -29,11 +29,11 @@ before(async () => {
   plain = modelFile({ vocabulary: VOCABULARY, order: 5, texts, seed: 11, wordHashes: [0, ...wordHashes] });
   const folder = await temporaryFolder();
   writeFileSync(join(folder, "plain.bin"), gzipSync(plain));
-  // The recipe's own program, which verifies its output.
+  // This is the recipe's own program, which verifies its output.
   const paths = [join(folder, "plain.bin"), join(folder, "packed.bin")];
   execFileSync(process.execPath, ["models/recipes/language-model/pack.mjs", ...paths]);
-  // A plain array, because a buffer's `slice` is a view, and damage to it would spread to the file of later
-  // tests.
+  // This must be a plain array. A buffer's `slice` is a view, so damage to it would spread to the file of
+  // later tests.
   packed = new Uint8Array(gunzipSync(readFileSync(join(folder, "packed.bin"))));
 });
 
@@ -98,7 +98,7 @@ test("both readers reject a damaged packed file or read it safely", { skip }, as
   assert.ok(refused > 200, `${refused} of 300 refused`);
 });
 
-/** Both readers of a file; the native one keeps models by their key. */
+/** Returns both readers of a file. The native one keeps models by their key. */
 function readersOf(bytes: Uint8Array, key: string): readonly (() => Promise<unknown>)[] {
   return [
     async () => LanguageModel.parse(bytes),
@@ -117,7 +117,7 @@ test("a truncated file is reported as such", { skip }, async () => {
   }
 });
 
-test("rejects counts beyond the file's size before allocating memory", {
+test("counts beyond the file's size are rejected before memory is allocated", {
   skip,
 }, async () => {
   for (const [bytes, name] of [
@@ -132,7 +132,7 @@ test("rejects counts beyond the file's size before allocating memory", {
   }
 });
 
-/** The file with other words in its header. */
+/** Returns the file with other values in its header. */
 function withHeader(bytes: Uint8Array, changes: object): Uint8Array {
   const file = Buffer.from(bytes);
   const end = 8 + file.readUInt32LE(4);

@@ -33,13 +33,13 @@ const NAMES = [
   { sentence: "хатты тұрсынбибіге тапсырды", name: "тұрсынбибі", voice: "dauren" },
   { sentence: "жиналысты әбдісаламат бастады", name: "әбдісаламат", voice: "aigul" },
 ] as const;
-/** People that the recogniser was not trained with. */
+/** Recordings of people whose voices the recogniser was not trained with. */
 const RECORDINGS = ["kazakh-speech-commands/example_1.flac", "pisets-ru-test/test_sound_ru.flac"];
 
 const { binding } = loadBinding();
 let model: CtcTwoPass;
 let synthesizer: FlowMatching;
-/** Without the addon only the reference is tested. */
+/** Without the addon, only the reference is tested. */
 let decoders: readonly BeamDecoder[];
 
 before(async () => {
@@ -129,7 +129,7 @@ test("hot words that are not spoken are not found and hardly change unclear spee
     .slice(0, 8);
   let wordCount = 0;
   let changed = 0;
-  // The native search if available, which takes a tenth of the reference's time with the same results.
+  // The native search, if available, takes a tenth of the reference's time and gives the same results.
   const decoder = decoders.at(-1)!;
   for (const file of [...longest.map(({ file }) => file), ...RECORDINGS]) {
     const heard = await hear(speech(file));
@@ -140,7 +140,8 @@ test("hot words that are not spoken are not found and hardly change unclear spee
     wordCount += without.length;
     changed += without.length - kept;
   }
-  // Beginnings of a name displace others from the beam for a time: 22 of 409 words, all in unclear speech.
+  // The beginnings of a name displace other texts from the beam for a while: 22 of 409 words, all in unclear
+  // speech.
   assert.ok(wordCount > 250, `${wordCount} words`);
   assert.ok(changed <= wordCount / 15, `${changed} of ${wordCount} words are others`);
 });
@@ -196,7 +197,7 @@ function hear(pcm: Int16Array): Promise<Heard> {
   return model.decodeUtterance(toFloat(pcm));
 }
 
-/** Speech of our own synthesizer, which is deterministic. */
+/** Speech from our own synthesizer, which is deterministic. */
 async function spoken(spokenText: string, voice: string): Promise<Int16Array> {
   const modelId = synthesizer.manifest.id;
   const pcm = await speakAlone(synthesizer, { modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });

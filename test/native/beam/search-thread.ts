@@ -2,18 +2,18 @@ import { parentPort, workerData } from "node:worker_threads";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 
-/** Input of a thread of `threads.test.ts`. */
+/** The input of a thread in `threads.test.ts`. */
 export interface SearchThreadData {
   readonly key: string;
   readonly file: Uint8Array;
   readonly vocabulary: readonly string[];
   readonly logProbs: Float32Array;
   readonly frames: number;
-  /** Number of searches; may be infinite. */
+  /** The number of searches, which may be infinite. */
   readonly rounds: number;
 }
 
-/** Searches the same audio repeatedly, and posts the texts' scores of every round. */
+/** Searches the same audio repeatedly, and posts the scores of the texts in every round. */
 const { key, file, vocabulary, logProbs, frames, rounds } = workerData as SearchThreadData;
 const { binding } = loadBinding();
 const model = await sharedModel(binding!, key, vocabulary, async () => file);
@@ -24,6 +24,6 @@ for (let round = 0; round < rounds; round++) {
   // Every other search runs on another thread, so this one may be ended during the search.
   const found = round % 2 === 0 ? here : await search.searchAside(logProbs, frames, null, null);
   parentPort!.postMessage(found.map(({ score }) => score));
-  // A turn of the event loop, in which the thread can be asked to end.
+  // A turn of the event loop, during which the thread can be told to end.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -52,7 +52,7 @@ test("threads share a model until the last one frees it", { skip }, async () => 
   };
   for (let wave = 0; wave < 3; wave++) {
     const finite = [start(20), start(5)];
-    // Ended from outside, in the middle of a search or between two.
+    // These threads are ended from outside, in the middle of a search or between two searches.
     const endless = [start(Number.POSITIVE_INFINITY), start(Number.POSITIVE_INFINITY)];
     await Promise.all(finite.map(({ ended }) => ended));
     for (const { worker } of endless) await worker.terminate();

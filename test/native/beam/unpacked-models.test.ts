@@ -21,7 +21,9 @@ suite("unpacked language models", {
   let folder: string;
   let kept: UnpackedModels;
   let round = 0;
-  /** A different model in each test, because the process keeps models by their keys while they are in use. */
+  /**
+   * Each test has a different model, because the process keeps models by their keys while they are in use.
+   */
   let key: string;
 
   beforeEach(async () => {
@@ -49,7 +51,7 @@ suite("unpacked language models", {
     const model = await unpack();
     assert.equal(read(), null);
     assert.equal(await kept.write(binding!, key, model), true);
-    // Under another name, because the process already has the first one.
+    // The file has another name, because the process already has the first one.
     const path = pathOf("of-another-process");
     await writeFile(path, await readFile(pathOf()));
     const found = read("of-another-process");
@@ -65,7 +67,7 @@ suite("unpacked language models", {
       reads++;
       return FILE;
     };
-    // Everything after the header was cut off: unpacking it would fail.
+    // Everything after the header is cut off, so unpacking it would fail.
     const header = async () => (await file()).slice(0, 8 + headerBytes(FILE));
     await sharedModel(binding!, key, VOCABULARY, header, kept);
     assert.equal(reads, 1);
@@ -81,7 +83,7 @@ suite("unpacked language models", {
       await truncate(pathOf(), size);
       assert.equal(read(), null, `${size} of ${whole.length} bytes`);
     }
-    // Positions in the header and in all tables.
+    // The positions are in the header and in all tables.
     for (let at = 0; at < whole.length; at += at < 5_000 ? 97 : 4_099) {
       const damaged = Buffer.from(whole);
       damaged[at]! ^= 1;
@@ -102,7 +104,7 @@ suite("unpacked language models", {
   test("concurrent writers leave one complete file, readable only by its owner", async () => {
     const model = await unpack();
     await mkdir(folder);
-    // An old file left by a killed process.
+    // A killed process has left this old file.
     const left = join(folder, `${key}.left.draft`);
     await writeFile(left, "half");
     await utimes(left, new Date(0), new Date(0));
@@ -113,7 +115,7 @@ suite("unpacked language models", {
     assert.equal((await stat(pathOf())).mode & 0o777, 0o600);
   });
 
-  test("does not write a model that another process is writing", async () => {
+  test("a model that another process is writing is not written", async () => {
     const model = await unpack();
     await mkdir(folder);
     await writeFile(join(folder, `${key}.other.draft`), "half");
@@ -121,7 +123,7 @@ suite("unpacked language models", {
     assert.equal(await kept.write(binding!, `${key}-other`, model), true);
   });
 
-  test("caches nothing without space or a folder", async () => {
+  test("nothing is cached without space or a folder", async () => {
     const model = await unpack();
     const floor = { folder, leastFreeBytes: Number.MAX_SAFE_INTEGER };
     assert.equal(await new UnpackedModels(floor, ANY_SIZE).write(binding!, key, model), false);
@@ -129,14 +131,14 @@ suite("unpacked language models", {
     const inFile = { folder: join(folder, "file", "models"), leastFreeBytes: 0 };
     await writeFile(join(folder, "file"), "");
     assert.equal(await new UnpackedModels(inFile, ANY_SIZE).write(binding!, key, model), false);
-    // Root can write anywhere.
+    // Root can write anywhere, so this part is only for other users.
     await chmod(folder, 0o500);
     const isKept = await kept.write(binding!, key, model);
     await chmod(folder, 0o700);
     assert.equal(isKept, process.getuid?.() === 0);
   });
 
-  test("caches the three most recently used models, except small ones", async () => {
+  test("the three most recently used models are cached, except small ones", async () => {
     const model = await unpack();
     const place = { folder, leastFreeBytes: 0 };
     assert.equal(await new UnpackedModels(place).write(binding!, key, model), false);
@@ -161,7 +163,7 @@ const FILE = modelFile({
   wordHashes: [0, 70_000, 4_000_000_000],
 });
 
-/** Its length follows the file's magic number. */
+/** The length of the header follows the file's magic number. */
 function headerBytes(file: Uint8Array): number {
   return new DataView(file.buffer, file.byteOffset).getUint32(4, true);
 }

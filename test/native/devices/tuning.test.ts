@@ -20,7 +20,7 @@ const ROWS: BatchRows = {
 };
 const TUNING = { ...ROWS, device: "a card", measured: "2026-11-23T00:00:00.000Z" };
 
-test("chooses the fewest rows with nearly the best rate within the budget", () => {
+test("the fewest rows that give nearly the best rate within the budget are chosen", () => {
   const times = [
     { rows: 64, ms: 40 },
     { rows: 16, ms: 10.2 },
@@ -67,7 +67,7 @@ for (const [field, changes] of [
     { fileRows: [{ frames: 50 }] },
   ],
 ] as const) {
-  test(`rejects an invalid manual table with its field: ${field}`, async () => {
+  test(`an invalid manual table is rejected with its field: ${field}`, async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "device-tuning.json");
     await writeFile(path, JSON.stringify({ cuda: { ...TUNING, ...changes } }));

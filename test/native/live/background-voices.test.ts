@@ -18,7 +18,7 @@ const SAID = [
   "T-is-not-available",
 ];
 const BEHIND = "kazakh-speech-commands/example_1.flac";
-/** Times of words are those of frames. */
+/** The times of words are those of frames. */
 const MARGIN_SECONDS = 0.1;
 
 test("finals leave out a voice 20 dB below the speaker that talks first", async () => {

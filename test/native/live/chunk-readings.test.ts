@@ -1,4 +1,4 @@
-// Issue 35: graphs that stream read every utterance twice, once for partials and once for its final.
+// Graphs that stream must not read an utterance twice, once for partials and once for its final.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
@@ -17,7 +17,7 @@ import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 const FRAME_SAMPLES = 640;
 const PITCHES = [300, 700, 1_900, 500, 2_600, 1_100, 400, 2_200, 900, 3_100];
 
-/** Tones that change every 0.3 s; random weights make letters of them. */
+/** Tones that change every 0.3 s, from which random weights make letters. */
 function tones(seconds: number, first = 0): Int16Array {
   const count = Math.round(seconds / 0.3);
   return joined(
@@ -42,12 +42,12 @@ function greedyText({ vocabulary }: RecognizerModel, logProbs: Float32Array, fra
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 
-/** A live worker's stepper, and where its second passes start. */
+/** The stepper of a live worker, which records where its second passes start. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
-  /** Rows of each utterance that were read before its second pass. */
+  /** How many rows of each utterance were read before its second pass. */
   readonly begun: number[] = [];
-  /** Letters of each second pass. */
+  /** The letters of each second pass. */
   readonly greedy: string[] = [];
   readonly stepper: LiveStepper;
   #searches: Promise<unknown>[] = [];
@@ -92,7 +92,7 @@ class Watched {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Speaks to a session each, a message at a time, and finishes them. */
+  /** Writes each audio to its own session, one message at a time, and finishes the sessions. */
   async hear(spoken: readonly Int16Array[], messageSamples = FRAME_SAMPLES): Promise<void> {
     const rings = spoken.map((_, session) => {
       const ring = PcmRing.create(2 ** 20);
@@ -126,7 +126,7 @@ class Watched {
 }
 
 for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
-  test(`${id}: a final reads only what no chunk has read, and the last partial has its letters`, async () => {
+  test(`${id}: a final reads only what no chunk has read yet, and the last partial has its letters`, async () => {
     const recognizer = await recognizerIn(`test/fixtures/adapters/${id}`);
     const watched = new Watched(recognizer);
     await watched.hear([AUDIO]);
@@ -134,7 +134,8 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
     assert.equal(finals.length, 2);
     assert.ok(watched.begun.length >= 2);
     const { outputFrameSamples } = recognizer.model;
-    // 4.5 s of speech: the second pass begins after the last whole chunk, at most 0.8 s before its end.
+    // The speech is 4.5 s long. The second pass begins after the last whole chunk, at most 0.8 s before the
+    // end.
     assert.ok(Math.max(...watched.begun) * outputFrameSamples >= 3.7 * 16_000, `${watched.begun} rows`);
     for (const utterance of finals.keys()) {
       const partials = watched.partialsOf().filter((partial) => partial.utterance === utterance);
@@ -144,7 +145,7 @@ for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
     await recognizer.model.release();
   });
 
-  test(`${id}: the same finals at the pace of speech, from a backlog, alone and with others`, async () => {
+  test(`${id}: finals are the same at the pace of speech and from a backlog, alone and with others`, async () => {
     const recognizer = await recognizerIn(`test/fixtures/adapters/${id}`);
     const paced = new Watched(recognizer);
     await paced.hear([AUDIO]);

@@ -9,7 +9,7 @@ const SIZE = { stateSize: 2, stateBytes: 1 };
 
 interface Session {
   readonly place: StatePlace;
-  /** Its expected state. */
+  /** The expected state of the session. */
   readonly heard: { frames: number };
   readonly name: number;
 }
@@ -31,7 +31,7 @@ function contentOf({ values, bytes }: EncoderState): number[] {
 
 test("every session keeps its own state, in any order and grouping of steps", () => {
   const batch = fc.record({
-    /** Indexes into the open sessions; `isAgain` repeats the last batch's sessions instead. */
+    /** Indexes into the open sessions. `isAgain` repeats the last batch's sessions instead. */
     picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),
     isAgain: fc.boolean(),
     closes: fc.array(fc.nat(20), { maxLength: 2 }),

@@ -19,7 +19,7 @@ import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const PAUSE = silence(0.6);
 
-/** A real search that ends when the test allows. */
+/** A real search that ends only when the test allows it. */
 class HeldSearch implements TokenSearch {
   asked = 0;
   readonly #search: PrefixBeamSearch;
@@ -77,7 +77,7 @@ test("a slow search delays only its own session's words", async () => {
   const untilQuiet = async () => {
     while (await stepper.step());
   };
-  /** Answers for a session since the last call. */
+  /** The results for a session since the last call. */
   const answersOf = (session: number) => {
     const answers = posted.filter((answer) => answer.session === session);
     for (const answer of answers) posted.splice(posted.indexOf(answer), 1);
@@ -124,7 +124,7 @@ test("a session that is closed during its search gets no more messages", async (
   assert.deepEqual(posted, []);
 });
 
-test("audio after a mark is not decoded before the mark arrives", async () => {
+test("audio after a finalize mark is not decoded before the mark arrives", async () => {
   const cut = Math.floor(SPEECH.length / 2);
   const finals: LiveWorkerAnswer[][] = [];
   for (const isLate of [false, true]) {

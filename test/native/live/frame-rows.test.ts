@@ -5,12 +5,12 @@ import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
-/** The row of a frame; all are different. */
+/** The row of a frame. All rows are different. */
 function rowOf(frame: number): number[] {
   return [frame, frame + 0.25, -frame];
 }
 
-test("rows behave like a plain list of the rows not discarded", () => {
+test("rows behave like a plain list of the rows that were not discarded", () => {
   fc.assert(
     fc.property(
       fc.nat(100),

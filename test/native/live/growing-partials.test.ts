@@ -1,4 +1,4 @@
-// Issue 15: graphs that cannot stream had no partials; open utterances are read again while they grow.
+// Graphs that cannot stream read open utterances again while these grow, and so have partials too.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -58,18 +58,18 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** A live worker's stepper with observable clock and passes. */
+/** The stepper of a live worker, whose clock and passes can be observed. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
-  /** Runs in order: a pass with its rows, or a second pass. */
+  /** What ran, in order: each pass with its rows, and each second pass. */
   readonly ran: string[] = [];
   /** The audio of each second pass. */
   readonly refined: Float32Array[] = [];
   /**
-   * Additional audio in each second pass, so that it exceeds the time for second passes between two rounds.
+   * More audio in each second pass, so that the pass exceeds the time for second passes between two rounds.
    */
   besides = new Float32Array(0);
-  /** Milliseconds that a pass takes. */
+  /** How many milliseconds a pass takes. */
   passMs = 0;
   nowMs = 0;
   readonly stepper: LiveStepper;
@@ -123,7 +123,7 @@ class Watched {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** A frame of each session at a time, as people speak. */
+  /** Writes one frame of each session at a time, as people speak. */
   async hear(audio: ReadonlyMap<PcmRing, Int16Array>): Promise<void> {
     const longest = Math.max(...[...audio.values()].map(({ length }) => length));
     for (let at = 0; at < longest; at += FRAME_SAMPLES) {
@@ -168,7 +168,7 @@ async function heard(
   return watched;
 }
 
-/** Asserts that the stable text only grows; returns that of the last partial. */
+/** Asserts that the stable text only grows, and returns the stable text of the last partial. */
 function agreedOf(partials: readonly Partial[]): string {
   let agreed = "";
   for (const { text, stable } of partials) {
@@ -221,7 +221,7 @@ test("finals are bit-identical to those of files, with or without partials", asy
   );
 });
 
-test("partials take at most 40 % of the time", async () => {
+test("passes for partials take at most 40 % of the time", async () => {
   const counts: number[] = [];
   for (const passMs of [0, 400]) {
     const watched = await heard(AUDIO, {}, passMs);
@@ -239,12 +239,12 @@ test("a busy worker produces no partials", async () => {
   for (let at = 0; at < AUDIO.length; at += FRAME_SAMPLES) {
     ring.write(AUDIO.subarray(at, at + FRAME_SAMPLES));
     const step = watched.stepper.step();
-    // The clock runs during the round.
+    // The clock advances during the round.
     watched.nowMs += FRAME_MS;
     await step;
   }
   assert.ok(watched.ran.includes("final"));
-  // Its load is known after the first second.
+  // The worker's load is known after the first second.
   assert.ok(watched.passes <= 3, `${watched.passes} passes`);
 });
 
@@ -257,16 +257,16 @@ test("no pass for partials delays a final", async () => {
   const [speaking, ...pausing] = [0, 1, 2, 3].map((session) => watched.open(session));
   const spoken = joined(tones(1.5), silence(0.4));
   const other = tones(9);
-  /** Runs after each frame of the pausing sessions. */
+  /** What ran after each frame of the pausing sessions. */
   const ran: string[][] = [];
   for (let at = 0, otherAt = 0; at < spoken.length; at += FRAME_SAMPLES) {
     for (const ring of pausing) ring.write(spoken.subarray(at, at + FRAME_SAMPLES));
-    // Send enough of the other session's audio that a pass over it is always due.
+    // Send so much of the other session's audio that a pass over it is always due.
     if (at > 16_000) {
       speaking!.write(other.subarray(otherAt, otherAt + 10 * FRAME_SAMPLES));
       otherAt += 10 * FRAME_SAMPLES;
     }
-    // The cost of earlier passes is paid off.
+    // By now the cost of earlier passes is paid off.
     watched.nowMs += 5_000;
     await watched.untilQuiet();
     ran.push(watched.ran.splice(0));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstOwnFrame } from "../../../native/live/hypothesis.js";
 
-/** The shipped recogniser's: 0.18 s in frames of 40 ms. */
+/** The shipped recogniser's delay: 0.18 s in frames of 40 ms. */
 const PROMPT = { delayFrames: 4.5 };
 
 test("all letters belong to the first utterance", () => {
@@ -16,7 +16,7 @@ test("after a pause, letters count from the mean delay after the end", () => {
 });
 
 test("letters of speech shortly after an end count from half of the delay after its onset", () => {
-  // Detected in its second frame.
+  // The onset is detected in the second frame of speech.
   assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, 102), 103);
   assert.equal(firstOwnFrame(PROMPT, { frame: 100, isMidSpeech: false }, 103), 104);
 });

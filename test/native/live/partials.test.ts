@@ -1,5 +1,5 @@
-// Issue 12, strangers 1: letters are output about 0.18 s after they are spoken, and appeared in the next
-// utterance's partials.
+// The recognizer outputs letters about 0.18 s after they are spoken. They must not appear in the partials of
+// the next utterance.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { groupBy } from "../../../bench/evaluate/group-by.js";
@@ -22,10 +22,10 @@ import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 const FRAME_SAMPLES = 640;
 /** No letter is output this soon after its utterance's first sound. */
 const SOONEST_FRAMES = 2;
-/** All end in letters that are output after the speech. */
+/** All of these end in letters that are output after the speech. */
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
 const RECORDINGS = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.flac`)));
-/** A Kazakh sentence of several parts with a pause of 0.2 s between them. */
+/** A Kazakh sentence of several parts, with pauses of 0.2 s between them. */
 const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
 
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
@@ -38,15 +38,15 @@ interface Transcribed {
 
 interface Hearing {
   readonly eouMs?: number;
-  /** Sizes of messages in samples, repeated. */
+  /** The sizes of messages in samples, used in turn. */
   readonly sizes?: readonly number[];
-  /** Positions where the client sends `finalize`. */
+  /** The positions at which the client sends `finalize`. */
   readonly marks?: readonly number[];
-  /** Position at which the worker continues, instead of the beginning. */
+  /** The position at which the worker continues, if not at the beginning. */
   readonly from?: Pick<Final, "resume" | "utterance">;
 }
 
-/** A real search that ends in the turn that requests it. */
+/** A real search that ends in the same turn in which it is requested. */
 class PromptSearch implements TokenSearch {
   readonly #search: PrefixBeamSearch;
 
@@ -70,7 +70,9 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** Messages of a live worker about a session; it decodes each message before the next one arrives. */
+/**
+ * The messages of a live worker about a session. The worker decodes each message before the next one arrives.
+ */
 async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Transcribed> {
   const { eouMs = 200, sizes = [FRAME_SAMPLES], marks = [], from } = hearing;
   const answers: LiveWorkerAnswer[] = [];
@@ -115,7 +117,7 @@ async function transcribed(pcm: Int16Array, hearing: Hearing = {}): Promise<Tran
   };
 }
 
-/** The partials of each utterance that has any, by its number. */
+/** The partials of each utterance that has any, by utterance number. */
 function byUtterance(partials: readonly Partial[]): Map<number, Partial[]> {
   return groupBy(partials, ({ utterance }) => utterance);
 }
@@ -125,10 +127,10 @@ function lastTexts({ partials }: Transcribed): string[] {
   return [...byUtterance(partials).values()].map((own) => own.at(-1)!.text);
 }
 
-/** No utterance shows letters before its own first letter can have been output. */
+/** Asserts that no utterance shows letters before its own first letter can have been output. */
 function assertOwnLetters({ partials }: Transcribed, onsets: readonly number[]): void {
   const utterances = byUtterance(partials);
-  // If the threshold nearly equals the pause, one of them may be too short.
+  // If the threshold nearly equals the pause, one of the pauses may be too short.
   assert.ok(utterances.size >= onsets.length - 1, `${utterances.size} utterances`);
   for (const [first] of utterances.values()) {
     const { text, endSample } = first!;
@@ -189,26 +191,26 @@ test("a worker that continues after a final sends the same partials", async () =
   for (const from of whole.finals.slice(0, -1)) {
     const replayed = await transcribed(pcm, { from });
     const later = whole.partials.filter(({ utterance }) => utterance > from.utterance);
-    // A letter in the middle may differ with less context; see `stablePartial`.
+    // A letter in the middle may differ with less context, as `stablePartial` explains.
     const shownOf = (partials: readonly Partial[]) =>
       [...byUtterance(partials)].map(([utterance, [first]]) => [utterance, first?.text, first?.endSample]);
     assert.deepEqual(shownOf(replayed.partials), shownOf(later));
   }
 });
 
-test("a mark in mid-speech leaves earlier letters in the utterance before it", async () => {
+test("a finalize mark in mid-speech leaves earlier letters in the utterance before it", async () => {
   for (const second of [1.3, 1.7, 2.2, 2.6, 3.9]) {
     const mark = Math.round(second * SAMPLE_RATE_HZ);
     const { partials, finals } = await transcribed(KAZAKH, { eouMs: 800, marks: [mark] });
     const [, next] = [...byUtterance(partials).values()];
     const behindFrames = (next![0]!.endSample - mark) / FRAME_SAMPLES;
-    // 0.18 s, plus the frame that outputs a letter.
+    // The delay of 0.18 s, plus the frame that outputs a letter.
     assert.ok(behindFrames > 5, `"${next![0]!.text}" ${behindFrames} frames after the mark at ${second} s`);
     assert.equal(finals.length, 2);
   }
 });
 
-test("the last letters before a mark are shown, although they are output after it", async () => {
+test("the last letters before a finalize mark are shown, although they are output after it", async () => {
   const [recording] = RECORDINGS;
   const spoken = joined(silence(0.4), recording!);
   const whole = lastTexts(await transcribed(joined(spoken, silence(0.6))));

@@ -43,7 +43,7 @@ test("the final keeps the stable text of partials and equals the last one", asyn
         assert.ok(later.text.startsWith(stablePart(texts[index]!)), `${texts[index]!.text} > ${later.text}`);
       }
       const last = texts.at(-1)!;
-      // Its final is the text shown to the listener, unless it contradicts a promise.
+      // The final is the text that was shown to the listener, unless the text contradicts what was stable.
       if (text!.startsWith(stablePart(last))) assert.equal(last.text, text);
     }
   }
@@ -62,7 +62,7 @@ test("finals do not depend on partials", async () => {
   );
 });
 
-/** A frame with one nearly certain output. */
+/** A frame in which one output is nearly certain. */
 function frameOf(output: number, logProb = -0.01): Float32Array {
   return Float32Array.from(SMALL_VOCABULARY, (_, other) => (other === output ? logProb : -8));
 }
@@ -120,6 +120,6 @@ test("only adaptive endpointing waits in mid-sentence", async () => {
       if (adaptive.length < fixed.length) kept.push(adaptive.join(" | "));
     }
   }
-  // Whether a pause is within a sentence is judged from the recognized text, which may be wrong.
+  // Whether a pause is within a sentence is judged by the recognized text, which may be wrong.
   assert.ok(kept.length >= 2, `in one piece: ${kept.join(", ")}`);
 });

@@ -15,7 +15,10 @@ import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 const FRAME_SAMPLES = 640;
 const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
 const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
-/** Two sessions with the same speech, one with a delay of some frames, one with different speech. */
+/**
+ * Two sessions with the same speech, one of them delayed by some frames, and one session with different
+ * speech.
+ */
 const AUDIO = [
   joined(silence(0.3), RUSSIAN, silence(0.6)),
   joined(silence(0.3), RUSSIAN, silence(0.6)),
@@ -25,7 +28,7 @@ const AUDIO = [
 const SHARING = { ...USUAL_ROWS, finalRows: [{ frames: 400, rows: 3 }] };
 
 let recognizer: Recognizer;
-/** Utterances in each run of the second pass. */
+/** The number of utterances in each run of the second pass. */
 const ran: number[] = [];
 
 before(async () => {
@@ -41,14 +44,14 @@ before(async () => {
 });
 after(() => recognizer.model.release());
 
-/** Returns the answers for each session if each gets this many samples at a time. */
+/** Returns the results for each session if each gets this many samples at a time. */
 async function answersWith(rows: BatchRows, givenSamples: number): Promise<readonly LiveWorkerAnswer[][]> {
   const { model } = recognizer;
   const answers: LiveWorkerAnswer[][] = AUDIO.map(() => []);
   const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
   const stepper = new LiveStepper({
     model,
-    // Its search ends in the turn that requests it.
+    // The search ends in the same turn in which it is requested.
     utterances: new UtteranceDecoder(model, new PrefixBeamSearch(model.vocabulary, null, weights)),
     post: (answer) => answers[answer.session]!.push(answer),
     onStep: () => {},
@@ -75,11 +78,11 @@ async function answersWith(rows: BatchRows, givenSamples: number): Promise<reado
 }
 
 for (const [how, givenSamples] of [
-  // Lagging sessions take many frames per step, so pauses begin and end within a step.
+  // Lagging sessions take many frames in each step, so pauses begin and end within a step.
   ["all audio at once", 2 ** 18],
   ["frame by frame", FRAME_SAMPLES],
 ] as const) {
-  test(`second passes that share a run equal those alone: ${how}`, async () => {
+  test(`second passes that share a run equal those that run alone: ${how}`, async () => {
     ran.length = 0;
     const alone = await answersWith(USUAL_ROWS, givenSamples);
     assert.ok(ran.length >= AUDIO.length && ran.every((count) => count === 1));

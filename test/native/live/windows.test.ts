@@ -1,4 +1,4 @@
-// Offline graphs read whole utterances at their end, so finals of long ones were seconds late.
+// Offline graphs read long utterances in windows, so that the final does not come seconds late.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
@@ -18,7 +18,7 @@ const RATE_HZ = 16_000;
 const PITCHES = [300, 700, 1_900, 500, 2_600, 1_100, 400, 2_200, 900, 3_100];
 const FULL_CONTEXT = TINY_RECOGNIZERS.filter(({ windows }) => windows);
 
-/** Tones that change every 0.3 s; random weights make letters of them. */
+/** Tones that change every 0.3 s, from which random weights make letters. */
 function tones(seconds: number, first = 0): Int16Array {
   const count = Math.round(seconds / 0.3);
   return joined(
@@ -30,22 +30,22 @@ function tones(seconds: number, first = 0): Int16Array {
 
 const AUDIO = joined(silence(0.6), tones(12), silence(0.8), tones(2.4, 3), silence(0.4));
 const OTHER = joined(silence(0.2), tones(3.3, 5), silence(0.6), tones(9.9, 7), silence(0.9));
-/** Longer than an utterance may be, so that one is cut in speech. */
+/** This audio is longer than an utterance may be, so that one is cut in mid-speech. */
 const LONG = joined(silence(0.4), tones(42), silence(0.6));
 
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 
-/** A live worker's stepper, and what its model reads. */
+/** The stepper of a live worker, which records what its model reads. */
 class Watched {
   readonly answers: LiveWorkerAnswer[] = [];
-  /** Runs in order. */
+  /** What ran, in order. */
   readonly ran: string[] = [];
-  /** Audio and log-probs of each second pass. */
+  /** The audio and log-probs of each second pass. */
   readonly refined: { readonly pcm: Float32Array; readonly read: LogProbs }[] = [];
-  /** The utterance of each window, numbered in the order in which they began. */
+  /** The utterance that each window belongs to, numbered in the order in which they began. */
   readonly turns: number[] = [];
-  /** Additional audio in each second pass. */
+  /** More audio in each second pass. */
   besides = new Float32Array(0);
   readonly #rings = new Map<number, PcmRing>();
   readonly #stepper: LiveStepper;
@@ -92,7 +92,7 @@ class Watched {
       rows: { liveRows: 64, finalRows: [{ frames: 750, rows: windowsInRun }] },
       post: (answer) => this.answers.push(answer),
       onStep: () => {},
-      // A clock that stands still leaves no time for passes after the first one.
+      // If the clock stands still, there is no time for passes after the first one.
       ...(!passes && { nowMs: () => 0 }),
     });
   }
@@ -113,7 +113,7 @@ class Watched {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Speaks to a session each, a message at a time, and finishes them. */
+  /** Writes each audio to its own session, one message at a time, and finishes the sessions. */
   async hear(spoken: readonly Int16Array[], { messageSamples = FRAME_SAMPLES, wantsPartials = true } = {}) {
     for (const session of spoken.keys()) this.open(session, wantsPartials);
     const longest = Math.max(...spoken.map(({ length }) => length));
@@ -151,13 +151,13 @@ for (const { id } of FULL_CONTEXT) {
     const [long, short] = [watched.refined[0]!, watched.refined.at(-1)!];
     assert.ok(long.pcm.length > 11 * RATE_HZ && short.pcm.length < 4 * RATE_HZ);
     assert.ok(watched.ran.filter((run) => run === "window").length >= 3, watched.ran.join(", "));
-    // The windows depend on the audio alone, and a short utterance has none.
+    // The windows depend on the audio alone. A short utterance has none.
     assert.deepEqual(long.read, await model.decodeUtterance(long.pcm, model.reader!.begin()));
     assert.deepEqual(short.read, await model.decodeUtterance(short.pcm));
     await model.release();
   });
 
-  test(`${id}: the same finals paced, from a backlog, with others, and without partials`, async () => {
+  test(`${id}: finals are the same when paced, from a backlog, with others, and without partials`, async () => {
     const recognizer = await recognizerIn(`test/fixtures/adapters/${id}`);
     const paced = new Watched(recognizer);
     await paced.hear([AUDIO]);
@@ -177,7 +177,7 @@ for (const { id } of FULL_CONTEXT) {
     await recognizer.model.release();
   });
 
-  test(`${id}: an utterance cut for length is read in windows too, the same from a backlog`, async () => {
+  test(`${id}: an utterance cut for length is read in windows too, and with the same result from a backlog`, async () => {
     const recognizer = await recognizerIn(`test/fixtures/adapters/${id}`);
     const paced = new Watched(recognizer);
     await paced.hear([LONG]);
@@ -236,25 +236,25 @@ test("on a device windows of several sessions share a run, with the same texts",
 test("a window waits for finals that are pending when it is full", async () => {
   const recognizer = await recognizerIn("test/fixtures/adapters/tiny-gigaam-ctc");
   const watched = new Watched(recognizer);
-  // A final takes longer than the time for finals between two rounds.
+  // A final takes longer than the time that is free for finals between two rounds.
   watched.besides = new Float32Array(20 * RATE_HZ).fill(0.1);
   const talking = joined(silence(0.6), tones(9));
   const pausing = joined(silence(0.6), tones(4.2), silence(1.2));
   const spoken = [talking, pausing, pausing, pausing];
   for (const session of spoken.keys()) watched.open(session);
-  // All at once, so that the step that fills the window also finds the pauses.
+  // All audio is written at once, so that the step that fills the window also finds the pauses.
   for (const [session, pcm] of spoken.entries()) watched.write(session, pcm.subarray(0, 5.5 * RATE_HZ));
   await watched.untilQuiet();
   assert.deepEqual(watched.ran, ["final", "final", "final", "window"]);
   await recognizer.model.release();
 });
 
-test("sessions whose windows are full take turns, also beside one that is far behind", async () => {
+test("sessions whose windows are full take turns, even next to one that is far behind", async () => {
   const recognizer = await recognizerIn("test/fixtures/adapters/tiny-gigaam-ctc");
   const watched = new Watched(recognizer);
   const talking = joined(silence(0.6), tones(24));
   for (const session of [0, 1, 2, 3]) watched.open(session);
-  // The first session sends everything at once, the others the half of it.
+  // The first session sends everything at once, the others only half of it.
   watched.write(0, talking);
   for (const session of [1, 2, 3]) watched.write(session, talking.subarray(0, talking.length / 2));
   await watched.untilQuiet();
@@ -262,7 +262,7 @@ test("sessions whose windows are full take turns, also beside one that is far be
   for (const turn of watched.turns) {
     counts[turn]!++;
     const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
-    // Then only the first session has windows left.
+    // From here on only the first session has windows left.
     if (fewest < 3) assert.ok(most - fewest <= 1, watched.turns.join(" "));
   }
   assert.ok(Math.max(...counts) >= 7 && Math.min(...counts) >= 3, counts.join(", "));

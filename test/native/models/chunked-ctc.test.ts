@@ -14,7 +14,9 @@ const WINDOW_FRAMES = 25;
 const SHIFT_FRAMES = 16;
 const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2, unknown: -1 };
 
-/** Its rows tell chunk, row and the loudest sample; its cache counts chunks. */
+/**
+ * Each row of this graph contains the chunk, the row number and the loudest sample. Its cache counts chunks.
+ */
 class CountingGraph implements ChunkGraph {
   readonly rowsPerChunk = 2;
   readonly samplesPerRow = 100;
@@ -54,7 +56,7 @@ for (const [name, leadFrames] of [
   ["nemo", 9],
   ["kaldi", 0],
 ] as const satisfies readonly (readonly [FrontEnd, number])[]) {
-  test(`windows of ${name} are the features of the whole, after ${leadFrames} frames of zeros`, () => {
+  test(`windows of ${name} contain the features of the whole audio, after ${leadFrames} frames of zeros`, () => {
     const logMel = new LogMel(FRONT_ENDS[name](BINS));
     const frames = { windowFrames: WINDOW_FRAMES, shiftFrames: SHIFT_FRAMES, leadFrames };
     const features = new ChunkFeatures(logMel, frames);
@@ -78,7 +80,7 @@ for (const [name, leadFrames] of [
   });
 }
 
-test("an utterance that was begun while it was spoken has the rows of one that is read whole", async () => {
+test("an utterance that is read while it is spoken has the same rows as one that is read whole", async () => {
   const pcm = signal(1_730);
   const whole = await new ChunkedCtc(new CountingGraph(300), TOKENS).decode(pcm);
   assert.equal(whole.frames, 2 * Math.ceil(2_030 / 200));
@@ -98,7 +100,7 @@ test("an utterance that was begun while it was spoken has the rows of one that i
   }
 });
 
-test("silence that was read beyond the end of an utterance adds no rows", async () => {
+test("silence that is read beyond the end of an utterance adds no rows", async () => {
   const pcm = signal(400);
   const head = new ChunkedCtc(new CountingGraph(), TOKENS);
   const whole = await head.decode(pcm);

@@ -25,14 +25,17 @@ async function load(folder: string): Promise<RecognizerModel> {
   return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
-/** Two seconds of changing sound, louder in the second half. */
+/** Two seconds of changing sound, which is louder in the second half. */
 function signal(seconds = 2): Float32Array {
   return Float32Array.from({ length: seconds * 16_000 }, (_, i) => {
     return (i < 16_000 ? 0.05 : 0.3) * Math.sin(i * i * 2e-6 + 3 * Math.sin(i / 4_000));
   });
 }
 
-/** Probabilities of speech, and whether all rows are blanks, `frames` at a time, the state carried on. */
+/**
+ * Returns the probabilities of speech, and whether all rows are blanks. The state is carried from step to
+ * step.
+ */
 async function stepThrough(
   model: RecognizerModel,
   pcm: Float32Array,
@@ -77,16 +80,16 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
 }
 
 for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
-  test(`${id} reads a whole utterance, a row for each of its frames`, async () => {
+  test(`${id} reads a whole utterance and returns a row for each of its frames`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
     const { logProbs, frames } = await model.decodeUtterance(pcm);
     const width = model.vocabulary.length;
     assert.equal(logProbs.length, frames * width);
-    // The last frame may lack a whole window; heads that stream fill a chunk, after at most 0.3 s more.
+    // The last frame may lack a whole window. Heads that stream fill a chunk after at most 0.3 s more.
     const exact = pcm.length / model.outputFrameSamples;
     const more = streams ? (9_600 + 640 * 8) / model.outputFrameSamples : 1;
-    // Convolutions at an encoder's start may use up two of a transducer's frames, each of two rows.
+    // Convolutions at the start of an encoder may use up two frames of a transducer, with two rows each.
     const fewer = isSearched ? 4 : 1;
     assert.ok(frames >= exact - fewer && frames <= exact + more, `${frames} frames`);
     for (let frame = 0; frame < frames; frame++) {
@@ -174,14 +177,14 @@ for (const { id, streams, hasMel, graph, isSearched } of TINY_RECOGNIZERS) {
 }
 
 for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
-  test(`${id} reads an utterance while it is spoken as it reads the whole`, async () => {
+  test(`${id} reads an utterance while it is spoken with the same result as when it reads the whole`, async () => {
     const model = await load(FOLDER + id);
     const reader = model.reader!;
     const pcms = [4, 3.1, 2.3].map((seconds, i) => signal(4).subarray(i * 500, seconds * 16_000));
     const wholes = [];
     for (const pcm of pcms) wholes.push(await model.decodeUtterance(pcm));
     const readings = pcms.map(() => reader.begin());
-    // In turns, as sessions of a worker.
+    // The utterances are read in turns, as a worker reads its sessions.
     for (let isReading = true; isReading; ) {
       isReading = false;
       for (const [i, reading] of readings.entries()) {
@@ -200,7 +203,7 @@ for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)
     await model.release();
   });
 
-  test(`${id} carries its caches from chunk to chunk`, async () => {
+  test(`${id} passes its caches from chunk to chunk`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
     const before = Float32Array.from(pcm).fill(0, 0, 3_200);
@@ -252,7 +255,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
     await model.release();
   });
 
-  test(`${id} reads an utterance longer than a pass like a shorter one`, async () => {
+  test(`${id} reads an utterance that is longer than a pass like a shorter one`, async () => {
     const seconds = 23;
     const pcm = signal(seconds);
     const whole = await load(FOLDER + id);
@@ -266,7 +269,7 @@ for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
     const width = model.vocabulary.length;
     const bestOf = (rows: Float32Array) =>
       Array.from({ length: frames }, (_, row) => bestToken(rows, row * width, width));
-    // Features normalized over an utterance differ with its length.
+    // Features that are normalized over an utterance depend on its length.
     if (id === "tiny-gigaam-ctc") assert.deepEqual(bestOf(logProbs), bestOf(expected.logProbs));
     await model.release();
   });
@@ -296,7 +299,7 @@ test("masked symbols are never output", async () => {
 
 test("GigaAM gets samples rounded to 16 bits", async () => {
   const model = await load(`${FOLDER}tiny-gigaam-ctc`);
-  // Telephone audio resampled in floats: nothing at all above 4 kHz.
+  // Telephone audio resampled in floats has nothing at all above 4 kHz.
   const pcm = resample(toFloat(speech("asterisk-ru-core/digits_19.flac", 8_000)), {
     fromHz: 8_000,
     toHz: 16_000,
@@ -358,7 +361,7 @@ for (const [id, change, message] of WRONG) {
   });
 }
 
-test("caches of another shape than in the manifest are rejected with the tensor", async () => {
+test("caches whose shape differs from the manifest are rejected with the tensor", async () => {
   const folder = await copyOfPackage(`${FOLDER}tiny-nemo-streaming-ctc`);
   await changeManifest(folder, (manifest) => ({ ...manifest, cacheLastChannel: [2, 5, 6] }));
   await assert.rejects(load(folder), brokenModel(/dimension 2 of cache_last_channel must be 5, found 4/));

@@ -13,7 +13,7 @@ import { speakPiece } from "../../support/speak-piece.js";
 
 const FOLDER = "test/fixtures/adapters/tiny-f5";
 const HOP_SAMPLES = 256;
-/** Of the half-second reference. */
+/** The number of frames of the half-second reference. */
 const REFERENCE_FRAMES = Math.floor(12_000 / HOP_SAMPLES) + 1;
 const REFERENCE_TEXT = "бір екі үш.";
 const JOB: SynthesisJob = {
@@ -53,7 +53,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
   await writeFile(join(folder, `${name}.bin`), bytes);
 }
 
-test("a piece's duration follows the reference, by the bytes of both texts and the speed", async () => {
+test("a piece's duration follows from the reference, the bytes of both texts and the speed", async () => {
   const model = await load();
   const ratio = Buffer.byteLength(JOB.spokenText) / Buffer.byteLength(REFERENCE_TEXT);
   for (const speed of [0.5, 1, 2]) {
@@ -69,7 +69,7 @@ test("the transformer runs as often as the manifest says, each time on the last 
   // After four runs, but not after three, the tiny graph reaches its condition from any initial noise.
   const model = await load();
   const samples = await spoken(model, JOB);
-  // Different noise rounds differently, by at most one 16-bit step.
+  // Different noise is rounded differently, by at most one 16-bit step.
   assert.ok(distance(await spoken(model, JOB), samples) < 2 / 32_768);
   assert.ok(distance(await spoken(model, { ...JOB, spokenText: "сәлем, елім!" }), samples) > 0.001);
   await model.release();
@@ -106,7 +106,7 @@ for (const file of ["preprocess", "transformer", "decode"]) {
   });
 }
 
-test("a reference that is not a WAV file is rejected with its name", async () => {
+test("a reference that is not a WAV file is rejected with the file's name", async () => {
   const folder = await copyOfPackage(FOLDER);
   await replaceFile(folder, "tone", await readFile(join(folder, "vocab.txt")));
   await assert.rejects(load(folder), brokenModel(/tiny-f5\/tone\.bin: /));

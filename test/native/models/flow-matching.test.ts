@@ -29,7 +29,10 @@ const OTHERS: readonly SynthesisJob[] = [
   { ...JOB, spokenText: "сәлем.", voice: "dauren", nfe: 6, seed: 2 },
   { ...JOB, spokenText: "кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.", seed: 3 },
 ];
-/** Matrices of other shapes are multiplied in another order: 32-bit rounding, far below 16-bit resolution. */
+/**
+ * Matrices of other shapes are multiplied in another order. The difference is 32-bit rounding, far below
+ * 16-bit resolution.
+ */
 const ROUNDING = 1e-4;
 
 let model: FlowMatching;
@@ -67,7 +70,7 @@ test("a piece is bit-identical alone and in a batch that changes at each step", 
   const length = piece.frames * model.manifest.melBins;
   assert.equal(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)), 0);
   assert.equal(others[0]!.solving?.stepsDone, 2);
-  // The others continue alone and end as they would have anyway.
+  // The other pieces continue alone and end as they would have ended anyway.
   for (const [index, mate] of others.entries()) {
     const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
     const mateLength = mate.frames * model.manifest.melBins;
@@ -99,8 +102,8 @@ test("adjacent windows equal one vocoder run over the piece, alone or in a batch
 });
 
 /**
- * A piece in growing chunks, each vocoded as far as possible before the next one is solved, at the model's
- * own level.
+ * Computes a piece in growing chunks, at the model's own level. Each chunk is vocoded as far as possible
+ * before the next one is solved.
  */
 async function inChunks(job: SynthesisJob) {
   const piece = await model.begin({ ...job, chunking: "growing" });
@@ -154,8 +157,8 @@ test("a piece in growing chunks sounds like the whole piece, without clicks", as
     const distance =
       piece.mel.subarray(0, length).reduce((sum, value, i) => sum + Math.abs(value - whole.mel[i]!), 0) /
       length;
-    // Integer products may round nearly equal inputs to different steps. For comparison: results with 16 and
-    // 32 steps differ by twice this.
+    // Integer products may round nearly equal inputs to different steps. For comparison, results with 16 and
+    // with 32 steps differ by twice as much.
     assert.ok(distance < 5e-3, `mean distance ${distance}`);
     for (const { start } of piece.chunks.slice(1)) {
       const addedDb = addedClickDb(expected!, pcm, (2 * start - trim.start) * HOP, RATE_HZ);
@@ -219,8 +222,8 @@ test("the seam measure detects a click", () => {
 });
 
 /**
- * Compares the largest jump in slope within 1 ms of a seam with the largest in the 300 ms on either side: a
- * click is a jump that the signal itself does not have.
+ * Compares the largest jump in slope within 1 ms of a seam with the largest one in the 300 ms on either side.
+ * A click is a jump that the signal itself does not have.
  */
 function seamImpulseDb(left: Float32Array, right: Float32Array): number {
   const joined = Float32Array.of(...left.subarray(-RATE_HZ * 0.3), ...right.subarray(0, RATE_HZ * 0.3));
@@ -240,7 +243,7 @@ test("pieces begin and end with silence of the same length at any speed", async 
     const isLoud = (sample: number) => Math.abs(sample) > 1e-3;
     const lead = (pcm.findIndex(isLoud) / RATE_HZ) * 1_000;
     const tail = ((pcm.length - 1 - pcm.findLastIndex(isLoud)) / RATE_HZ) * 1_000;
-    // 21 and 43 ms of silent frames; sound may start late within the first frame that is not silent.
+    // There are 21 to 43 ms of silent frames. Sound may start late within the first frame that is not silent.
     assert.ok(lead > 5 && lead < 60, `${lead} ms before ${job.spokenText}`);
     assert.ok(tail > 25 && tail < 90, `${tail} ms after ${job.spokenText}`);
   }
@@ -289,7 +292,10 @@ test("a package has a complete loudness model or none", async () => {
   await silent.release();
 });
 
-/** Held-out sentences in spoken form: statements, questions and exclamations, short and long. */
+/**
+ * Sentences that were not used in training, in spoken form: statements, questions and exclamations, short and
+ * long.
+ */
 const LEVEL_TEXTS = [
   "істі ине тікпейді, икемді қол тігеді.",
   "ас-астың орны бар.",
@@ -322,7 +328,7 @@ for (const voice of ["aigul", "dauren", "saule", "timur"]) {
   });
 }
 
-/** Standard deviation of the pitch of voiced frames, in semitones. */
+/** The standard deviation of the pitch of voiced frames, in semitones. */
 function deviationOf({ f0, voicing }: SolverPiece): number {
   const semitones = [...f0].filter((_, frame) => voicing[frame]! > 0.5).map((hz) => 12 * Math.log2(hz));
   const mean = semitones.reduce((sum, one) => sum + one, 0) / semitones.length;
@@ -336,7 +342,7 @@ test("each voice's manner changes the duration and the pitch range of a sentence
     const own = await model.begin({ ...JOB, voice: name, speed: pace ?? 1, breath, melody });
     seconds.set(name, (own.frames * HOP) / RATE_HZ);
     const ratio = deviationOf(own) / deviationOf(plain);
-    // Pace also shifts the contour slightly.
+    // The pace also shifts the contour slightly.
     assert.ok(Math.abs(ratio / melody - 1) < 0.05, `${name}: ${ratio.toFixed(2)} for ${melody}`);
   }
   const [slowest, slow, quick, quickest] = ["saule", "dauren", "aigul", "timur"].map((v) => seconds.get(v)!);

@@ -17,7 +17,7 @@ const SHAPES: Readonly<Record<string, Sizes>> = {
 };
 const LARGEST_VARIANT_BYTES = 100_000;
 
-/** Both variants of a graph on the CPU. */
+/** Loads both variants of a graph on the CPU. */
 async function bothOf(model: PackageFolder, graph: string) {
   const open = (provider: string) =>
     InferenceSession.create(placeOf(model, graphFile(model, graph, { provider })), { logSeverityLevel: 3 });
@@ -35,7 +35,7 @@ function assertSameBits(expected: InferenceSession.ReturnType, found: InferenceS
   }
 }
 
-/** Punctuation runs on the CPU alone. */
+/** Punctuation runs only on the CPU. */
 const MODELS = (await findPackages("models")).filter(({ manifest }) => manifest.task !== "punctuation");
 
 for (const model of MODELS) {

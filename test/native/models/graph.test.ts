@@ -22,7 +22,7 @@ const VOCODER = {
   outputs: ["pcm"],
 } as const;
 
-/** A package whose files contain these bytes, with their real hashes. */
+/** Creates a package whose files contain these bytes, with their real hashes. */
 async function packageOf(
   files: Readonly<Record<string, Uint8Array>>,
 ): Promise<PackageFolder<RecognizerManifest>> {
@@ -49,7 +49,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("loads a graph that matches its contract", async () => {
+test("a graph that matches its contract is loaded", async () => {
   const model = await packageOf({ graph: await shipped(SYNTHESIZER_FOLDER, "vocoder.onnx") });
   const graph = await loadGraph(model, VOCODER, OPTIONS);
   assert.deepEqual(graph.outputNames, ["pcm"]);
@@ -94,7 +94,7 @@ function whole(number: number, value: number): Buffer {
   return Buffer.of(number << 3, value);
 }
 
-/** A graph that adds four weights, stored in the file `location` next to it, to its input. */
+/** A graph that adds four weights to its input. The weights are stored in the file `location` next to it. */
 function graphWithWeightsIn(location: string): Buffer {
   const entry = (key: string, value: string) => field(13, Buffer.concat([field(1, key), field(2, value)]));
   const weights = [whole(1, 4), whole(2, 1), field(8, "w"), entry("location", location), whole(14, 1)];
@@ -123,7 +123,7 @@ function longField(number: number, bytes: Buffer): Buffer {
 const ADDING = { file: "graph", inputs: ["x"], outputs: ["y"] } as const;
 const WEIGHTS = Buffer.from(Float32Array.of(1, 20, 300, 4_000).buffer);
 
-/** A package of a graph with weights in `data.bin`, and their entry in its manifest. */
+/** A package of a graph whose weights are in `data.bin`, and the entry of that file in the manifest. */
 async function packageWithSideFile(
   location: string,
   external: readonly string[],
@@ -253,7 +253,7 @@ test("weights of a file that is not a graph cannot be mapped", async () => {
   }
 });
 
-test("detects a file changed or replaced after hashing; a new hard link is allowed", async () => {
+test("a file changed or replaced after hashing is detected; a new hard link is allowed", async () => {
   const model = await packageWithSideFile("data.bin", ["data"]);
   const data = join(model.folder, "data.bin");
   const files = await checkGraphFiles(model, "graph");
@@ -297,7 +297,7 @@ test("rows of a batch do not depend on each other", async () => {
   await pair.run();
   const rowSize = frames * model.vocabulary.length;
   const row = pair.logProbs.subarray(rowSize, 2 * rowSize);
-  // Kernels for another batch size sum in another order, in single precision, with log-probs down to -20.
+  // The kernels for another batch size sum in another order, in single precision, with log-probs down to -20.
   for (const [i, value] of single.logProbs.entries()) {
     assert.ok(Math.abs(row[i]! - value) < 1e-3, `log-prob ${i}: ${row[i]} beside another, ${value} alone`);
   }

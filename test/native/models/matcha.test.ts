@@ -51,7 +51,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
 
 test("a piece's length follows its symbols with blanks between them", async () => {
   const model = await load();
-  // The tiny graph gives one frame to a blank and four to a symbol, and pads by two.
+  // The tiny graph gives one frame to a blank and four to a symbol, and adds two frames of padding.
   const symbols = [...JOB.spokenText].length;
   assert.equal((await spoken(model)).length, (4 * symbols + (symbols + 1)) * 256);
   await model.release();
@@ -78,7 +78,7 @@ test("at temperature 0, only text and voice change the samples", async () => {
   await model.release();
 });
 
-test("a temperature above 0 draws noise", async () => {
+test("at a temperature above 0, noise changes the samples", async () => {
   const folder = await copyOfPackage(FOLDER);
   await changeManifest(folder, (manifest) => ({ ...manifest, temperature: 0.667 }));
   const model = await load(folder);

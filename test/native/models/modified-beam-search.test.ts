@@ -15,7 +15,7 @@ function hot(recognizer: Recognizer, ...words: HotWord[]): HotWords | null {
   return HotWords.compile(words, recognizer.model.vocabulary);
 }
 
-test("a hot word is found in the sounds that the model would write otherwise, with its times", async () => {
+test("a hot word is found, with its times, in sounds that the model would otherwise write differently", async () => {
   const recognizer = await recognizerIn(FOLDER);
   const { model, utterances } = recognizer;
   const said = async (...words: HotWord[]) =>
@@ -35,7 +35,7 @@ test("a hot word is found in the sounds that the model would write otherwise, wi
   await model.release();
 });
 
-test("an utterance read while it was spoken has the same text and bits as one read whole", async () => {
+test("an utterance read while it is spoken has the same text and bits as one read whole", async () => {
   const recognizer = await recognizerIn(FOLDER);
   const { model, utterances } = recognizer;
   const hotWords = hot(recognizer, { text: "сало", characterScore: 2 });
@@ -63,7 +63,7 @@ test("one active path gives the text of the greedy search", async () => {
   await model.release();
 });
 
-test("rows of other origin are searched as those of any recogniser", async () => {
+test("rows from elsewhere are searched like those of any recogniser", async () => {
   const { model, utterances } = await recognizerIn(FOLDER);
   const { logProbs, frames } = await model.decodeUtterance(PCM.subarray(0, 32_000));
   const copy = logProbs.slice();

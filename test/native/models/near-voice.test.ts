@@ -19,7 +19,7 @@ const FOLDER = "models/near-voice-v1";
 const FRAME = 640;
 const FRAMES = 90;
 const ROWS = 4;
-/** A package without voice activity. */
+/** A package without voice activity detection. */
 const NONE: SealedFolder = { folder: ".", manifest: { id: "none", files: {} } };
 const GRAPH = { intraOpThreads: 1 };
 let voice: VoiceActivity;
@@ -29,13 +29,13 @@ before(async () => {
 });
 after(() => voice.release());
 
-/** A recording, from a different place in each row. */
+/** The recording starts at a different place in each row. */
 const RECORDING = toFloat(speech("asterisk-ru-core/conf-getconfno.flac"));
 const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from({ length: FRAMES * FRAME }, (_, i) => RECORDING[(i + row * 9_001) % RECORDING.length]!),
 );
 
-/** Runs rows of the same length together, this many frames at a time. */
+/** Runs rows of the same length together, with these numbers of frames at a time. */
 async function hear(rows: readonly Float32Array[], sizes: readonly number[]): Promise<number[][]> {
   const { rows: states } = new StateRows(voice, rows.length);
   const heard: number[][] = rows.map(() => []);
@@ -82,7 +82,7 @@ test("a replay from contextFrames earlier is bit-identical", async () => {
   assert.ok(PUBLIC_RECOGNIZER.contextFrames >= voice.contextFrames);
 });
 
-test("digital silence is not speech", async () => {
+test("digital silence does not count as speech", async () => {
   const [found] = await hear([new Float32Array(20 * FRAME)], [20]);
   assert.ok(found!.every((value) => value < 0.5));
 });

@@ -13,7 +13,7 @@ import { changeManifest, copyOfPackage, type Json } from "../../support/folders.
 
 const FOLDER = "test/fixtures/adapters/tiny-nemo-tdt";
 const PCM = referencePcm();
-/** Columns 0 to 2 and the blank, 3. */
+/** The vocabulary has the columns 0 to 2, and the blank is 3. */
 const TOKENS = parseTokens("▁а 0\nб 1\nв 2\n<blk> 3");
 const BLANK = 3;
 
@@ -29,7 +29,7 @@ async function jointFile(): Promise<Json> {
   return { path: "decoder_joint.onnx", sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** Answers with the given tokens and durations, one after another; then with blanks. */
+/** Returns the given tokens and durations one after another, then blanks. */
 class Scripted implements Predictor {
   readonly #answers: { readonly token: number; readonly skip: number | null }[];
   readonly fed: number[] = [];
@@ -62,7 +62,7 @@ class Scripted implements Predictor {
   }
 }
 
-/** The best output of each row, of an utterance of numbered frames. */
+/** The best output of each row of an utterance of numbered frames. */
 async function bestRows(predictor: Scripted, frames: number): Promise<string> {
   const search = new TdtSearch(predictor, TOKENS, 1, "joiner.onnx");
   const rows = await search.search(Float32Array.from({ length: frames }, (_, frame) => frame));

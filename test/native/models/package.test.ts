@@ -40,7 +40,7 @@ const SYNTHESIZER: Json = {
   files: {},
 };
 
-/** Creates a folder with this manifest; text is written unchanged. */
+/** Creates a folder with this manifest. A string is written unchanged. */
 async function folderWith(manifest: Json | string): Promise<string> {
   const folder = await temporaryFolder();
   await writeFile(
@@ -171,7 +171,7 @@ test("an unreadable manifest does not count as missing", async () => {
   await assert.rejects(readManifest(folder), brokenModel(/Cannot read .*manifest\.json/));
 });
 
-test("reads a package's file if its hash matches", async () => {
+test("a package's file is read if its hash matches", async () => {
   const content = Buffer.from("weights");
   const sha256 = createHash("sha256").update(content).digest("hex");
   const model = await packageWith({ stream: { path: "stream.onnx", sha256 } });
@@ -199,7 +199,7 @@ test("an unlisted file is rejected with its name", async () => {
   await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
 });
 
-/** Returns the parsed contents of a recogniser with the alphabet blank, а and б and these priors. */
+/** Returns the parsed contents of a recogniser whose alphabet is blank, а and б, with these priors. */
 async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
   const contents = { vocabulary: JSON.stringify(["", "а", "б"]), priors };
   const files: Record<string, Json> = {};
@@ -216,7 +216,7 @@ async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
   return (await readPackage<RecognizerManifest, CtcTwoPassContents>(folder, "transcription")).contents;
 }
 
-test("reads priors with their outputs", async () => {
+test("priors are read with their outputs", async () => {
   assert.deepEqual(await contentsWith("[0, 0.25, 0.75]"), {
     vocabulary: ["", "а", "б"],
     priors: [0, 0.25, 0.75],
@@ -232,7 +232,7 @@ test("priors that are not one number per output are rejected", async () => {
   }
 });
 
-test("finds packages by their manifests, sorted by id", async () => {
+test("packages are found by their manifests, sorted by ID", async () => {
   const models = await temporaryFolder();
   for (const [name, manifest] of [
     ["a", SYNTHESIZER],
@@ -271,7 +271,7 @@ test("the shipped packages are complete", async () => {
   }
 });
 
-test("uses a graph's GPU variant off the CPU, if it has one", async () => {
+test("on other devices than the CPU, a graph's GPU variant is used if there is one", async () => {
   const gpu = { path: "stream.gpu.onnx", sha256: "1".repeat(64), external: ["stream"] };
   const stream = { path: "stream.onnx", sha256: SHA256 };
   const full = { path: "full.onnx", sha256: SHA256 };

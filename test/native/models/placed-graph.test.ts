@@ -36,7 +36,7 @@ after(async () => {
   await onDevice.release();
 });
 
-/** Five rows of different audio. */
+/** Five rows, each with different audio. */
 function batchOf(model: CtcTwoPass): StepBatch {
   const batch = model.stepBatch(ROWS, FRAMES);
   for (let i = 0; i < batch.pcm.length; i++) batch.pcm[i] = 0.3 * Math.sin((i * i) / 5_000);
@@ -53,7 +53,7 @@ test("rows that exceed a device's memory run in parts, with the same results", a
   assert.deepEqual(halved.logProbs, whole.logProbs);
   assert.deepEqual(halved.speech, whole.speech);
   assert.deepEqual(halved.encoded, whole.encoded);
-  // Of five, three and two, two: each is split once, and single rows never.
+  // The batches of five, three, two and two rows are each split once; single rows never are.
   assert.equal(cells.errorCount("out-of-memory") - before, 4);
 });
 

@@ -30,7 +30,7 @@ after(() => model.release());
 
 for (const [index, each] of DIARIZATION_CASES.entries()) {
   const { seconds, speakerCount } = each;
-  test(`turns of ${seconds} s with ${speakerCount ?? "unknown"} speakers are those of sherpa-onnx`, async () => {
+  test(`turns of ${seconds} s with ${speakerCount ?? "unknown"} speakers equal those of sherpa-onnx`, async () => {
     const expected = REFERENCE.turns[index]!;
     const turns = await turnsBy(model, each);
     assert.deepEqual(
@@ -44,7 +44,7 @@ for (const [index, each] of DIARIZATION_CASES.entries()) {
   });
 }
 
-test("embeddings are those of sherpa-onnx", async () => {
+test("embeddings equal those of sherpa-onnx", async () => {
   const pcm = speakersPcm(34);
   for (const [index, [start, end]] of EMBEDDED_SECONDS.entries()) {
     const embedding = (await model.embed(pcm.slice(start * RATE_HZ, end * RATE_HZ)))!;
@@ -56,7 +56,7 @@ test("embeddings are those of sherpa-onnx", async () => {
   }
 });
 
-test("a window has as many frames as the graph says, 589 of 10 s", async () => {
+test("a window has as many frames as the graph says: 589 for 10 s", async () => {
   const { frames, embeddings } = await model.hearWindow(speakersPcm(10), 10 * RATE_HZ);
   assert.equal(frames.length, 589);
   assert.deepEqual(

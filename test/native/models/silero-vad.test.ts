@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => vad.release());
 
-/** Windows end at 512, 1024, …: one in each of frames 0 to 2, two in frame 3. */
+/** Windows end at samples 512, 1024, …: one window in each of the frames 0 to 2, and two in frame 3. */
 const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   Float32Array.from(
     { length: FRAMES * FRAME },
@@ -29,7 +29,7 @@ const AUDIO = Array.from({ length: ROWS }, (_, row) =>
   ),
 );
 
-/** The tiny graph's formula, window by window, as in `models/recipes/adapters/silero_vad.py`. */
+/** Computes the tiny graph's formula window by window, as `models/recipes/adapters/silero_vad.py` does. */
 function expectedSpeech(audio: Float32Array): number[] {
   const mean = (part: Float32Array) => part.reduce((sum, sample) => sum + Math.abs(sample), 0) / part.length;
   const speech = Array.from({ length: FRAMES }, () => 0);
@@ -44,7 +44,7 @@ function expectedSpeech(audio: Float32Array): number[] {
   return speech;
 }
 
-/** Runs rows of the same length together, this many frames at a time. */
+/** Runs rows of the same length together, with these numbers of frames at a time. */
 async function hear(
   found: SileroVad,
   rows: readonly Float32Array[],
@@ -66,7 +66,7 @@ async function hear(
   return heard;
 }
 
-test("each window follows its context, with the memory of earlier windows", async () => {
+test("each window is read after its context, with the memory of earlier windows", async () => {
   for (const audio of AUDIO) {
     const expected = expectedSpeech(audio);
     assert.ok(new Set(expected.map((value) => value.toFixed(3))).size > 5, "the windows differ");
@@ -76,7 +76,7 @@ test("each window follows its context, with the memory of earlier windows", asyn
   }
 });
 
-test("a row is bit-identical in any chunking and batch", async () => {
+test("a row is bit-identical however it is chunked and batched", async () => {
   assert.equal(vad.sharesRuns, true);
   const alone: number[][] = [];
   for (const audio of AUDIO) alone.push((await hear(vad, [audio], [1]))[0]!);
@@ -98,7 +98,7 @@ test("streams whose windows end at different times share runs without affecting 
   const { rows: states } = new StateRows(vad, 2);
   const heard: number[] = [];
   for (let frame = 0; frame < FRAMES; frame++) {
-    // The second stream begins a frame later.
+    // The second stream begins one frame later.
     const rows = frame === 0 ? [0] : [0, 1];
     const pcm = new Float32Array(rows.length * FRAME);
     pcm.set(first.subarray(frame * FRAME, (frame + 1) * FRAME));
@@ -111,7 +111,7 @@ test("streams whose windows end at different times share runs without affecting 
   assert.deepEqual(heard, expected[1]!.slice(0, FRAMES - 1));
 });
 
-/** Ways in which a single-row graph fails in a batch of several rows. */
+/** How a single-row graph can fail in a batch of several rows. */
 const UNSHARED: Readonly<Record<string, (output: Float32Array) => void>> = {
   "rounds otherwise in batches": (output) => {
     output[output.length - 1]! *= 1 + 1e-6;

@@ -25,7 +25,7 @@ for (const [id, reference] of Object.entries(packages)) {
       reference.tokens.slice(0, count),
     );
     for (const [i, seconds] of ours.seconds.entries()) {
-      // Five tokens of a frame have a row each; equal ones, two.
+      // The five tokens of a frame have one row each. Equal tokens have two rows.
       const tolerance = id === "tiny-nemo-tdt" ? 0.32 : 0;
       const difference = Math.abs(seconds - reference.seconds[i]!);
       assert.ok(difference < tolerance + 0.001, `token ${i} at ${seconds} s`);

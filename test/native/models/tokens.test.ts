@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alphabetOf, copyRows, parseTokens, writesMarks } from "../../../native/models/tokens.js";
 
-test("moves the blank to the front and keeps all other symbols in order", () => {
+test("the blank is moved to the front and all other symbols keep their order", () => {
   const last = parseTokens("  0\nа 1\nб 2\n<blk> 3\n");
   assert.deepEqual(last.vocabulary, ["", " ", "а", "б"]);
   assert.deepEqual([...last.columns], [3, 0, 1, 2]);
@@ -33,7 +33,7 @@ test("rows are copied column by column", () => {
   assert.deepEqual(target, Float32Array.of(3, 1, 2, 6, 4, 5));
 });
 
-test("renormalizes probabilities without masked outputs", () => {
+test("probabilities are renormalized without masked outputs", () => {
   const tokens = parseTokens("▁ 0\na 1\nа 2\nb 3\n<blk> 4", ["a", "b"]);
   assert.deepEqual(tokens.vocabulary, ["", " ", "а"]);
   const target = new Float32Array(6);
@@ -54,7 +54,8 @@ test("hot words use the unmasked alphabets", () => {
   const alphabet = (first: string, count: number) =>
     Array.from({ length: count }, (_, i) => String.fromCodePoint(first.codePointAt(0)! + i));
   const latin = alphabet("a", 26);
-  // As in the multilingual GigaAM: 71 outputs, with the space written as in word pieces and the blank last.
+  // This is like the multilingual GigaAM: 71 outputs, with the space written as in word pieces and the blank
+  // last.
   const symbols = ["▁", ...latin, ...alphabet("а", 32), "ё", ..."әіңғүұқөһ'", "<blk>"];
   assert.equal(symbols.length, 71);
   const text = symbols.map((symbol, i) => `${symbol} ${i}`).join("\n");
@@ -71,7 +72,7 @@ test("hot words use the letters of the outputs, in lower case if these are word 
   assert.equal(alphabetOf(["", "а", "ә"]).size, 0);
 });
 
-test("a model writes marks if its vocabulary has marks, or letters in both cases", () => {
+test("a model writes punctuation if its vocabulary has it, or has letters in both cases", () => {
   for (const vocabulary of [["", " ", "а", "-", "ә"], ["", " сә", "лем"], ["", " BANK", "ER"], []]) {
     assert.equal(writesMarks(vocabulary), false, vocabulary.join());
   }

@@ -22,7 +22,7 @@ const STREAMED: SynthesisJob = {
   chunking: "growing",
 };
 
-/** The parts of a sentence of letters, each at most `limit` symbols where possible. */
+/** The parts of a sentence of letters, each with at most `limit` symbols where possible. */
 function cut(sentence: string, limit: number, words: string | null = null): string[] {
   const parts = new SentenceParts([...sentence], words?.split(" ") ?? null);
   const found: string[] = [];
@@ -30,7 +30,7 @@ function cut(sentence: string, limit: number, words: string | null = null): stri
   return found;
 }
 
-/** Speaks with a new model, which expects its first part to take as long as speech. */
+/** Speaks with a new model, which expects its first part to take as long to compute as to play. */
 async function spoken(fields: Json, job: SynthesisJob = STREAMED): Promise<GivenPiece> {
   const folder = await copyOfPackage(FOLDER);
   await changeManifest(folder, (manifest) => ({ ...manifest, durations: "durations", ...fields }));
@@ -42,7 +42,7 @@ async function spoken(fields: Json, job: SynthesisJob = STREAMED): Promise<Given
   return piece;
 }
 
-test("a sentence is cut at marks first, then before conjunctions, then between words", () => {
+test("a sentence is cut at punctuation first, then before conjunctions, then between words", () => {
   assert.deepEqual(cut("ab cd, ef gh", 8), ["ab cd,", "ef gh"]);
   assert.deepEqual(cut("мама мыла раму и папа спал", 15, "мама мыла раму и папа спал"), [
     "мама мыла раму",
@@ -61,7 +61,7 @@ test("a number stays with what it counts, a preposition and a postposition with 
   assert.deepEqual(said("бала үшін келдік", 6), ["бала үшін", "келдік"]);
 });
 
-test("without its text, a word without stress leans on the next one", () => {
+test("without its text, an unstressed word stays with the next one", () => {
   assert.deepEqual(cut("na ɡˈorʲe sˈel", 4), ["na ɡˈorʲe", "sˈel"]);
 });
 
@@ -76,7 +76,7 @@ test("the next part may take as long as the buffered speech, less a reserve", ()
   let nowMs = 1_000;
   const playback = new Playback(null, () => nowMs);
   assert.equal(playback.workSeconds, 0.5);
-  // Reading and encoding the text count.
+  // The time for reading and encoding the text counts too.
   nowMs += 200;
   assert.ok(Math.abs(playback.workSeconds - 0.3) < 1e-9);
   nowMs += 5_000;
@@ -86,19 +86,19 @@ test("the next part may take as long as the buffered speech, less a reserve", ()
   assert.ok(Math.abs(playback.workSeconds - 0.8 * 3) < 1e-9);
   nowMs += 10_000;
   assert.equal(playback.workSeconds, 0.5);
-  // After the listener ran dry, playback continues with the next samples.
+  // After the listener has run out of audio, playback continues with the next samples.
   playback.sent(2);
   assert.equal(playback.workSeconds, 0.8 * 2);
   assert.equal(new Playback(nowMs + 5_000, () => nowMs).workSeconds, 4);
 });
 
-test("the pace follows the measurements", () => {
+test("the expected pace follows the measurements", () => {
   const pace = new WorkPace(1);
   for (let i = 0; i < 10; i++) pace.learn(10, 1);
   assert.ok(Math.abs(pace.unitsIn(2) - 20) < 0.2, String(pace.unitsIn(2)));
 });
 
-test("silence at a join is trimmed; that at a mark and at the sentence's ends is kept", () => {
+test("silence at a join is trimmed; silence at punctuation and at the ends of the sentence is kept", () => {
   const rate = 1_000;
   const samples = new Float32Array(1_000);
   samples.fill(0.5, 300, 400);

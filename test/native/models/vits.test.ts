@@ -25,10 +25,10 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 const CONFIG = JSON.parse(await readFile(join(FOLDER, "voice.onnx.json"), "utf8")) as PiperConfig;
-/** Letters instead of phonemes, so that no program is needed. */
+/** The model reads letters instead of phonemes, so that no program is needed. */
 const LETTERS = { ...CONFIG, phoneme_type: "text" };
 
-/** The tiny package with other files and fields. */
+/** Returns the tiny package with other files and fields. */
 async function packageWith({
   files = {},
   ...fields
@@ -55,7 +55,7 @@ async function load(folder: string): Promise<Vits> {
   return Vits.load(await readPackage<VitsManifest, VitsContents>(folder, "synthesis"), { intraOpThreads: 1 });
 }
 
-/** Speaks one piece after another with a package. */
+/** Speaks one piece after another with the same package. */
 async function spoken(
   change: Parameters<typeof packageWith>[0],
   ...jobs: readonly Partial<SynthesisJob>[]
@@ -76,8 +76,8 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("known phonemes become Piper's ids, with pads between them", () => {
-  // By the voice's own map: ^ 1, _ 0, $ 2, space 3.
+test("known phonemes become Piper's IDs, with padding between them", () => {
+  // The voice's own map says ^ 1, _ 0, $ 2, space 3.
   const { ids, unknown } = encodePhonemes([..."sælˈem, ælˈem漢!"], CONFIG.phoneme_id_map);
   assert.deepEqual([...ids].map(Number), [
     ...[1, 0, 31, 0, 39, 0, 24, 0, 120, 0, 18, 0, 25, 0, 8, 0, 3, 0],
@@ -102,7 +102,7 @@ test("a piece's length follows its phonemes, speed, length scale and voice", asy
     {},
     ...[{}, {}, { speed: 0.5 }, { spokenText: "sal om" }, { voice: "second" }],
   );
-  // Six symbols of three frames, except the space, and eight tokens of one.
+  // The text has six symbols of three frames each, except the space, and eight tokens of one frame.
   assert.equal(usual!.samples.length, (5 * 3 + 1 + 1 + 6 + 2) * HOP);
   assert.deepEqual(again!.samples, usual!.samples);
   assert.equal(slow!.samples.length, 2 * usual!.samples.length);
@@ -117,7 +117,7 @@ test("a piece's length follows its phonemes, speed, length scale and voice", asy
   assert.equal(config!.samples.length, 3 * usual!.samples.length);
 });
 
-test("noise scales draw noise; a piece begins and ends at zero", async () => {
+test("with noise scales the samples vary; a piece begins and ends at zero", async () => {
   const [one, other] = await spoken({ noiseScale: 0.667, durationNoiseScale: 0.8 }, {}, {});
   assert.notDeepEqual(one!.samples, other!.samples);
   const loudest = one!.samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
@@ -125,7 +125,7 @@ test("noise scales draw noise; a piece begins and ends at zero", async () => {
     assert.ok(Math.abs(near) < loudest / 10 + 1e-3, String(near));
 });
 
-test("counts unknown phonemes; a piece of only these has no samples", async () => {
+test("unknown phonemes are counted; a piece that has no others has no samples", async () => {
   const model = await load(await packageWith({ files: { config: LETTERS } }));
   const plain = await speakPiece(model, JOB);
   const strange = await speakPiece(model, { ...JOB, spokenText: "s漢al em" });
@@ -163,7 +163,7 @@ test("an MMS graph accepts characters and, if it has the input, a seed", async (
     await speakPiece(model, JOB),
     await speakPiece(model, { ...JOB, seed: 2 }),
   ];
-  // Two frames for each of six characters and seven blanks.
+  // Each of six characters and seven blanks has two frames.
   assert.equal(one.samples.length, 13 * 2 * HOP);
   assert.deepEqual(same.samples, one.samples);
   assert.notDeepEqual(other.samples, one.samples);
@@ -173,7 +173,7 @@ test("an MMS graph accepts characters and, if it has the input, a seed", async (
 
 test("the graph's durations determine when each word is spoken", async () => {
   const [piece] = await spoken({ durations: "durations" }, {});
-  // Begin mark and its pad, then three letters with a pad each.
+  // The begin mark and its padding are followed by three letters with one padding each.
   const frames = [2, 2 + 3 * 4, 2 + 3 * 4 + 2, 2 + 3 * 4 + 2 + 2 * 4].map((frame) => frame * HOP);
   const { bounds } = piece!;
   assert.equal(bounds!.length, JOB.spokenText.length + 1);
@@ -195,7 +195,7 @@ test("espeak-ng reads text sentence by sentence, with silence between", NEEDS_ES
     await speakPiece(model, job),
     await speakPiece(model, { ...job, spokenText: "сәлем. сәлем." }),
   ];
-  // s æ l ˈ e m . with a pad each, plus the start and end marks.
+  // The symbols s æ l ˈ e m . have one padding each; the start and end marks are added.
   assert.equal(one.samples.length, (7 * 4 + 3) * HOP);
   assert.deepEqual(two.parts, [one.samples.length, 3_200, one.samples.length]);
   await model.release();

@@ -15,7 +15,7 @@ test("a dash separates like a semicolon, except at the start; a hyphen does not"
   assert.deepEqual(shown("— алматы — көк-жасыл қала."), ["алматы|;", "көк-жасыл қала|."]);
 });
 
-test('"?" and "!" win among several signs, and dots inside a sentence become a comma', () => {
+test('"?" and "!" take precedence among several signs, and dots inside a sentence become a comma', () => {
   assert.deepEqual(shown("не?! жоқ... иә,, солай…"), ["не|?", "жоқ|,", "иә|,", "солай|."]);
 });
 
@@ -24,14 +24,14 @@ test("a dot before a lower-case letter marks an abbreviation if the text has cap
   assert.deepEqual(shown("бір. екі."), ["бір|.", "екі|."]);
 });
 
-test("removes espeak-ng commands, tags, quotes and control characters", () => {
+test("espeak-ng commands, tags, quotes and control characters are removed", () => {
   assert.deepEqual(shown("[[kk]] <break time='9s'/> «бір»\u0001V \n\u0000\ue000 е\u00adкі."), [
     "kk break time='9s'/ бір V екі|.",
   ]);
   assert.deepEqual(shown("  ... — ?! \u0007 "), []);
 });
 
-test("long clauses are cut between words, endless words anywhere, without losses", () => {
+test("long clauses are cut between words, overlong words anywhere, and nothing is lost", () => {
   for (const text of ["сөйлем ".repeat(400).trim(), "ә".repeat(5_000), `${"漢".repeat(900)} екі`]) {
     const clauses = clausesOf(`${text}.`);
     assert.ok(clauses.length > 1);

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/folders.js";
 
 const NEVER = new AbortController().signal;
 
-/** A replacement for espeak-ng. */
+/** Installs a script in place of espeak-ng. */
 async function inItsPlace(script: string): Promise<{ program: string; folder: string }> {
   const folder = await temporaryFolder();
   const program = join(folder, "espeak-ng");
@@ -38,7 +38,7 @@ test("Kazakh and Russian become phonemes with punctuation, sentence by sentence"
   assert.deepEqual(await phonemes("ru", "Привет — мир. Да!"), ["prʲivʲˈet; mʲˈir.", "dˈɑ!"]);
 });
 
-test("decomposes phonemes and drops language names", NEEDS_ESPEAK, async () => {
+test("phonemes are decomposed and language names dropped", NEEDS_ESPEAK, async () => {
   assert.deepEqual(await phonemes("de", "ich"), ["ˈɪc\u0327"]);
   assert.deepEqual(await phonemes("kk", "email жаз."), ["ˈiːmeɪl ʒˈɑz."]);
 });
@@ -64,7 +64,7 @@ test("hostile text is only read aloud, never as a command, option or file", NEED
   espeak.close();
 });
 
-test("starts no process for text without anything to speak", async () => {
+test("no process starts for text without anything to speak", async () => {
   const { program } = await inItsPlace("exit 3");
   assert.deepEqual(await new Espeak({ voice: "kk", program }).read(" … — !", NEVER), []);
 });
@@ -81,7 +81,7 @@ test("a crashed child is replaced once; then its text fails and the next one suc
   const espeak = new Espeak({ voice: "kk", program: dying.program });
   await assert.rejects(espeak.read("бір.", NEVER), failsWith("WORKER_LOST"));
   await mkdir(join(dying.folder, "well"));
-  // The waiting child was started earlier and dies too; the next one speaks.
+  // The waiting child was started earlier and dies too. The next one speaks.
   assert.equal((await espeak.read("бір.", NEVER)).length, 1);
   espeak.close();
 });

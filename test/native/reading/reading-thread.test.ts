@@ -26,7 +26,7 @@ function lineOf({ pieces }: Awaited<ReturnType<ReadingThread["read"]>>): string 
     .replaceAll("\u00a0", " ");
 }
 
-test("reads many transcripts at a time in a thread, which restarts after it has stopped", async () => {
+test("one thread reads many transcripts at a time, and restarts after it has stopped", async () => {
   const reader = new ReadingThread({ onFailure: assert.ifError });
   const many = await Promise.all(Array.from({ length: 20 }, () => reader.read(TASK)));
   for (const reading of many)
@@ -36,7 +36,7 @@ test("reads many transcripts at a time in a thread, which restarts after it has 
   await reader.stop();
 });
 
-test("reads with the package it is given; if its weights are damaged, text has no marks", async () => {
+test("the thread reads with the given package; if its weights are damaged, text has no punctuation", async () => {
   const folder = await copyOfPackage("test/fixtures/adapters/tiny-punct-cap-seg");
   const model = await readPackage<PunctuationManifest>(folder, "punctuation");
   const reader = new ReadingThread({ model, onFailure: assert.ifError });
@@ -53,7 +53,7 @@ test("reads with the package it is given; if its weights are damaged, text has n
   assert.match(failures[0]!.message, /sha256 of .*model\.onnx must be/);
 });
 
-test("without the thread, text has no marks but is still masked", async () => {
+test("without the thread, text has no punctuation but is still masked", async () => {
   const failures: unknown[] = [];
   const entry = new URL("./no-such-worker.js", import.meta.url);
   const reader = new ReadingThread({ entry, onFailure: (error) => failures.push(error) });

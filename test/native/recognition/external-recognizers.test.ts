@@ -43,7 +43,7 @@ for (const { id, livePartials, streams } of TINY_RECOGNIZERS) {
         assert.equal(segment.words.map(({ word }) => word).join(" "), segment.text);
         for (const { word, start, end } of segment.words) {
           assert.doesNotMatch(word, /[\s▁<]/u);
-          // Graphs that stream may output a last word only after the audio.
+          // Graphs that stream may output the last word only after the audio.
           const isLate = streams && word === segment.words.at(-1)!.word && start === end;
           assert.ok(0.2 < start && (start < end || isLate), `${start} to ${end}`);
           assert.ok(end < AUDIO.length / 16_000);
@@ -54,7 +54,7 @@ for (const { id, livePartials, streams } of TINY_RECOGNIZERS) {
     }
   });
 
-  test(`${id} answers a live session with partials and finals`, async () => {
+  test(`${id} sends a live session partials and finals`, async () => {
     const engine = await liveEngine({
       startWorker: (cells, onMessage) => startLiveWorker(settings(id), cells, onMessage),
     });
@@ -64,7 +64,7 @@ for (const { id, livePartials, streams } of TINY_RECOGNIZERS) {
       const pieces = Array.from({ length: Math.ceil(AUDIO.length / 1_000) }, (_, i) =>
         AUDIO.subarray(i * 1_000, (i + 1) * 1_000),
       );
-      // Within the first burst, so that graphs which read it again have an open utterance.
+      // These pieces end within the first burst, so that graphs which read it again have an open utterance.
       await listener.writeAll(pieces.slice(0, 32));
       if (livePartials) await listener.seen(({ type }) => type === "partial");
       await listener.writeAll(pieces.slice(32));

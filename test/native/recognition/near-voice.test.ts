@@ -31,7 +31,7 @@ before(async () => {
   folder = await tinyWithNearVoice(ID);
 });
 
-test("a public recogniser without a file of voice activity finds the utterances of a file", async () => {
+test("a public recogniser without a voice activity graph finds the utterances of a file", async () => {
   const pool = startFilePool({ modelFolder: folder, intraOpThreads: 1, workerCount: 2 });
   const engine = transcriptionEngine(pool, { modelId: ID, forgets: true });
   await engine.start();
@@ -45,7 +45,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
   }
 });
 
-test("a public recogniser without a file of voice activity finds the utterances of a live session", async () => {
+test("a public recogniser without a voice activity graph finds the utterances of a live session", async () => {
   const engine = await liveEngine({
     startWorker: (cells, onMessage) =>
       startLiveWorker({ modelFolder: folder, intraOpThreads: 1 }, cells, onMessage),
@@ -65,7 +65,7 @@ test("a public recogniser without a file of voice activity finds the utterances 
 });
 
 for (const { id } of TINY_RECOGNIZERS) {
-  test(`${id} without it recognises the same bits in batches, and after a replay of its context`, async () => {
+  test(`${id} without that graph gives the same bits in batches, and after a replay of its context`, async () => {
     const model = await load(await tinyWithNearVoice(id));
     const { contextFrames } = model.manifest;
     const pcm = toFloat(AUDIO);

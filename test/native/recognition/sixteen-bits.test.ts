@@ -1,4 +1,5 @@
-// Issue 15: GigaAM's word error nearly doubles on telephone audio that was resampled in floats and not rounded to 16 bits.
+// GigaAM's word error rate nearly doubles on telephone audio that was resampled in floats and not rounded to
+// 16 bits.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +23,7 @@ const AUDIO = joined(
   silence(0.6, TELEPHONE_HZ),
 );
 
-/** A WAVE file of single-precision samples. */
+/** A WAVE file with single-precision samples. */
 function floatWav(samples: Float32Array, rateHz: number): Buffer {
   const header = Buffer.alloc(44);
   header.write("RIFF", 0);

@@ -66,7 +66,7 @@ test("a ring behaves like a plain array, even across the wrap of its indices", (
       (power, start, actions) => {
         const ring = ringAt(2 ** power, start);
         const otherEnd = PcmRing.attach(ring.buffer);
-        /** Samples written but not released, the first of them at `released`. */
+        /** The samples that were written but not released. The first of them is at position `released`. */
         const kept: number[] = [];
         let released = start;
         for (const action of actions) {

@@ -12,7 +12,7 @@ import { TINY_SYNTHESIZERS } from "../../support/tiny-packages.js";
 
 const orders = new FaultOrders();
 const NEVER = new AbortController().signal;
-/** Cases by family, with reasons for those that cannot run everywhere. */
+/** The cases of each family, with the reasons why some cannot run everywhere. */
 const NEEDS: Readonly<Record<string, { readonly skip: string | boolean }>> = { vits: NEEDS_ESPEAK };
 const PACKAGES = TINY_SYNTHESIZERS.map(({ id, family, voice }) => ({
   id,
@@ -71,7 +71,7 @@ for (const { id, voice, skip } of PACKAGES) {
       const next = engine.speak(job, NEVER);
       leaving.abort();
       const isCancelled = (error: unknown) => error instanceof ServiceError && error.code === "CANCELLED";
-      // Both at the same time: either may be cancelled first.
+      // Both are aborted at the same time, so either may be cancelled first.
       await Promise.all([first, waiting].map((piece) => assert.rejects(piece, isCancelled)));
       assert.ok((await next).pcm.length > 0);
     } finally {

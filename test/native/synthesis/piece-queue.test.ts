@@ -10,7 +10,7 @@ import { deferred } from "../../support/deferred.js";
 
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "а", speed: 1, nfe: 4, seed: 0 };
 
-/** A model whose runs the test releases one by one; two runs a piece. */
+/** A model whose runs the test releases one by one. Each piece takes two runs. */
 function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run: () => Promise<void> } {
   const texts: string[] = [];
   let gate = deferred<void>();
@@ -54,7 +54,7 @@ function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
   return { jobId, job: { ...JOB, spokenText }, dueAtMs, playsFromMs: null };
 }
 
-test("speaks the piece that is due first, in parts", async () => {
+test("the piece that is due first is spoken first, in parts", async () => {
   const { model, texts, run } = gatedModel();
   const { queue, events, cells } = queueOf(model);
   for (const [jobId, dueAtMs] of [

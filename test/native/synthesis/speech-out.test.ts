@@ -43,7 +43,7 @@ for (const rateHz of [16_000, 22_050, 24_000]) {
   });
 }
 
-test("bounds are in sent samples", async () => {
+test("bounds count the samples that are sent", async () => {
   const out = new SpeechOut(16_000, () => Promise.resolve());
   await out.write(new Float32Array(1_600));
   assert.deepEqual(await out.end(Int32Array.of(0, 800, 1_600)), Int32Array.of(0, 1_200, 2_400));

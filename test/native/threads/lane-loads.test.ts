@@ -46,7 +46,7 @@ test("a device busy with another engine gets only what exceeds the idle one", ()
   assert.deepEqual(lanes, [0, 10]);
 });
 
-test("compares lanes on one device, and on the CPU, by their work", () => {
+test("lanes on the same device, and on the CPU, are compared by their work", () => {
   for (const { placing } of [placingLog(["cuda"], [3]), placingLog(["cpu"], [0, 1])])
     for (const lane of [0, 1]) for (const count of [0, 7]) assert.equal(placing.loadOf(lane, count), count);
 });

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../support/folders.js";
 import { LiveListener } from "../../support/live-listener.js";
 
 const PHRASE = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.8));
-/** A session may lag by a minute. */
+/** A session may lag behind by a minute. */
 const BACKLOG = joined(...Array.from({ length: Math.floor((55 * RATE_HZ) / PHRASE.length) }, () => PHRASE));
 const SESSIONS = 3;
 const JOB: SynthesisJob = {
@@ -25,7 +25,7 @@ const JOB: SynthesisJob = {
   seed: 1,
 };
 
-/** Threads add their niceness to that of the process; the highest is 19. */
+/** The niceness of a thread is added to that of its process. The highest sum is 19. */
 const OWN_NICENESS = getPriority(0);
 const HIGHEST = 19;
 

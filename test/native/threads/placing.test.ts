@@ -13,7 +13,7 @@ function serve(placing: Placing): void {
   placing.served(placing.placementOf(0));
 }
 
-test("distributes devices over an engine's workers; a restarted worker keeps its device", () => {
+test("devices are distributed over an engine's workers; a restarted worker keeps its device", () => {
   const { placing } = placingLog(["cuda", "webgpu"], [2, 5]);
   const devices = () => [0, 1, 2, 0].map((lane) => placing.placementOf(lane).device);
   assert.deepEqual(devices(), [2, 5, 2, 2]);

@@ -74,7 +74,7 @@ async function pieceOf(
   endFrame: number,
   changes: Partial<FilePiece>,
 ): Promise<FilePiece> {
-  // In two parts, as when a part ends inside the piece.
+  // The piece is decoded in two parts, as when a part of the file ends inside it.
   const middle = startFrame + 20;
   const parts = await Promise.all(
     [[startFrame, middle] as const, [middle, endFrame + 9] as const].map(async ([start, end]) => {
@@ -131,7 +131,7 @@ test("pieces of several files that share runs are decoded like each alone", asyn
   } finally {
     Object.assign(model, { refine });
   }
-  // By length: 95, 95 (cancelled), 87; 60, 48.
+  // The pieces are sorted by length: 95, 95 (cancelled) and 87, then 60 and 48.
   assert.deepEqual(ran, [2, 2]);
 });
 
@@ -148,7 +148,7 @@ test("an unreadable file fails only its own pieces", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);
   const gone = { ...source, path: `${source.path}.gone` };
-  // Its samples would lie beyond the end of the file.
+  // The samples would lie beyond the end of this file.
   const path = join(await temporaryFolder(), "shorter.wav");
   await writeFile(path, wavOf(AUDIO.subarray(0, 100), 24_000, 1));
   const pieces = [{ ...piece, source: gone }, piece, { ...piece, source: { ...source, path } }];

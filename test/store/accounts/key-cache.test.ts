@@ -10,7 +10,7 @@ import { SILENT } from "../../support/silent-log.js";
 const PEPPER = "a pepper for tests";
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 
-/** A cache over a table of one key, counting look-ups. */
+/** A cache over a table with a single key, which counts look-ups. */
 function cacheOver(rules: Partial<KeyCacheRules> = {}) {
   const rawKey = newRawKey();
   const clock = new ManualClock();
@@ -71,7 +71,7 @@ test("a revoked key ends 30 s after its last look-up", async () => {
   assert.equal(await cache.find(rawKey), null);
 });
 
-test("a result ages from the start of its query", async () => {
+test("the age of a result counts from the start of its query", async () => {
   const { cache, clock, table, rawKey } = cacheOver();
   let answer = () => {};
   table.answer = new Promise((resolve) => {
@@ -172,7 +172,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }
 
-// Issue 12: keys are found by a keyed hash, so similar keys leak nothing by timing.
+// Keys are found by a keyed hash, so the time of a look-up reveals nothing about similar keys.
 test("a key that differs in one digit is looked up like any other", async () => {
   const { cache, table, rawKey } = cacheOver();
   await cache.find(rawKey);

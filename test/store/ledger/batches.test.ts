@@ -10,7 +10,7 @@ interface Question {
 
 type Answers = readonly (string | typeof BUSY)[];
 
-/** A statement in flight. */
+/** A statement that is in flight. */
 interface Statement {
   readonly names: readonly string[];
   readonly isWaiting: boolean;
@@ -18,7 +18,7 @@ interface Statement {
   fail(error: Error): Promise<void>;
 }
 
-/** Statements as they are sent, which the test answers. */
+/** Records statements as they are sent; the test sends the results. */
 function byHand(answerMs?: number) {
   const sent: Statement[] = [];
   const batches = new Batches<Question, string>(
@@ -62,7 +62,7 @@ test("the first query is sent immediately, later ones together in the next state
   assert.deepEqual(await Promise.all(answers), ["A", "B", "C", "D", "E"]);
 });
 
-test("each organization has one statement in flight, in turn", async () => {
+test("each organization has one statement in flight at a time", async () => {
   const { sent, ask } = byHand();
   void ask("org_busy", "0");
   for (let nth = 1; nth <= 100; nth++) void ask("org_busy", String(nth));
@@ -99,7 +99,7 @@ test("queries about locked accounts are repeated per organization without delayi
       { names: ["d2"], isWaiting: true },
     ],
   );
-  // They delay only their own organization.
+  // The locked accounts delay only their own organization.
   const [late, other] = [ask("org_c", "c3"), ask("org_f", "f")];
   assert.deepEqual(sent[5]!.names, ["f"]);
   await sent[5]!.answer(["F"]);
@@ -133,7 +133,7 @@ test("an invalid value fails alone; a lost connection rejects all", async () => 
   assert.equal(await after, "done");
 });
 
-test("statements without an answer block neither their organization nor others", {
+test("statements without a result block neither their organization nor others", {
   timeout: 120_000,
 }, async () => {
   const { sent, ask } = byHand(20);

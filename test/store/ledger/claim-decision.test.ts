@@ -26,7 +26,7 @@ test("work starts only if there is no other attempt or active hold", () => {
   );
 });
 
-test("work paid while the key was valid is never charged again", () => {
+test("work that was paid for while the key was valid is never charged again", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const decision = decideClaim(last);
@@ -36,7 +36,7 @@ test("work paid while the key was valid is never charged again", () => {
   );
 });
 
-test("only a fully paid, stored and recent answer is replayed", () => {
+test("only a fully paid, stored and recent response is replayed", () => {
   fc.assert(
     fc.property(ANY_ATTEMPT, (last) => {
       const isOurs = last.isSameRequest && !isInWork(last);
@@ -57,7 +57,7 @@ test("a different request can reuse a key only after its expiry", () => {
   );
 });
 
-test("an attempt interrupted before its hold cannot open one later", () => {
+test("an attempt that was interrupted before its hold cannot open a hold later", () => {
   const cutOff: LastAttempt = {
     state: "running",
     isSameRequest: true,

@@ -5,7 +5,7 @@ import { ConcurrencySlots } from "../../../src/store/ledger/concurrency-slots.js
 import { TooManyAtOnce } from "../../../src/store/ledger/hold-changes.js";
 import { ManualClock } from "../../support/manual-clock.js";
 
-/** Counts tries that find no free slot, each `askedMs` long, until the rejection. */
+/** Counts the tries that find no free slot, each of which takes `askedMs`, until the request is rejected. */
 async function triesFor(slots: ConcurrencySlots, clock: ManualClock, askedMs: number) {
   let tries = 0;
   const taken = slots.acquire({ kind: "live", limit: { atOnce: 4, over: [] } }, async () => {
@@ -28,7 +28,7 @@ test("acquiring a slot takes at most five tries within the deadline of a rejecti
   assert.deepEqual(await triesFor(slots, clock, 600), { tries: 1, code: "TOO_MANY_REQUESTS" });
 });
 
-test("other errors reject immediately", async () => {
+test("other errors are reported immediately", async () => {
   const slots = new ConcurrencySlots(new ManualClock());
   let tries = 0;
   const away = new Error("the database is away");

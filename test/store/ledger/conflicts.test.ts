@@ -9,7 +9,7 @@ const LOST = Object.assign(
   },
 );
 
-/** A change that fails with these errors at first. */
+/** A change that fails with these errors, one after another, before it succeeds. */
 function failing(errors: readonly Error[]): {
   readonly run: () => Promise<string>;
   readonly tries: () => number;
@@ -45,7 +45,7 @@ test("a change that checked an outdated account is retried", async () => {
   assert.equal(wrong.tries(), 1);
 });
 
-test("any other failure rejects immediately", async () => {
+test("any other failure is reported immediately", async () => {
   for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
     const change = failing([error]);
     await assert.rejects(retryingConflicts(change.run), error);

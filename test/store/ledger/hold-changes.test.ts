@@ -1,4 +1,4 @@
-// Batched changes of holds: each has the effect it would have alone.
+// Changes of holds that run in batches. Each has the effect that it would have alone.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.js";
@@ -36,7 +36,7 @@ async function newOrganizations(count: number): Promise<string[]> {
   return (await Promise.all(made)).map(({ id }) => id);
 }
 
-/** Characters of speech, 0.4 credits each. */
+/** A number of characters of speech, at 0.4 credits each. */
 function speech(organizationId: string, name: string | number, characters = 1_000): NewHold {
   const quantity = { units: characters, unitsPerSecond: 1 };
   const tariff = DEFAULT_TARIFFS.synthesis;
@@ -69,7 +69,7 @@ test("among many concurrent changes, rejections do not affect other results", as
     outcomeOf(changes.openUpTo(speech(poor, 3), 1)),
     outcomeOf(changes.open(speech("org_unknown", 1))),
     outcomeOf(changes.open(speech(crowded, "closed"))),
-    // The schema rejects the first, and with it the statement of the batch.
+    // The schema rejects this change, and with it the statement of the whole batch.
     outcomeOf(changes.open({ ...speech(crowded, "wrong"), kind: "another" as "file" })),
     ...[1, 2, 3].map((nth) => outcomeOf(changes.open({ ...speech(crowded, nth), limit }))),
     outcomeOf(changes.open(speech(crowded, 1))),
@@ -97,7 +97,7 @@ test("among many concurrent changes, rejections do not affect other results", as
   assert.deepEqual(more.slice(0, 2), [true, true]);
   assert.ok(more[2] instanceof TooManyAtOnce);
   assert.deepEqual(more.slice(3), [true, null, null]);
-  // Charges all of them in one batch, with repetitions.
+  // All of them are charged in one batch, some repeatedly.
   const posted = await Promise.all(
     others.flatMap((organizationId) => [
       changes.post(speech(organizationId, 1), 500, "settled"),
@@ -169,7 +169,7 @@ test("a waiting release or charge sees the hold's latest state", async () => {
   assert.deepEqual(await balanceOf(extended), { balance: CREDITS - 900, held: 0 });
 });
 
-// The services lose connections, and one is swept while it works.
+// The services lose connections, and one of them is swept while it works.
 test("cut connections and a sweep leave everything charged once and nothing held", async () => {
   const { holds, instances, sql } = ledger;
   const random = uniform(SEED);
@@ -180,7 +180,7 @@ test("cut connections and a sweep leave everything charged once and nothing held
   let isOver = false;
   let failureCount = 0;
   let sweptCount = 0;
-  /** As settlements do: retries until there is an answer. */
+  /** Retries until there is a result, as settlements do. */
   const persist = async <T>(work: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
@@ -200,7 +200,7 @@ test("cut connections and a sweep leave everything charged once and nothing held
         const isOpen = nth % 2 === 0 ? await changes.open(hold) : (await changes.openUpTo(live, 1)).held > 0;
         if (!isOpen) return;
       } catch {
-        // It may have been opened although no answer arrived.
+        // The hold may have been opened although no result arrived.
         failureCount++;
         await persist(() => holds.void(hold));
         continue;
@@ -225,7 +225,7 @@ test("cut connections and a sweep leave everything charged once and nothing held
       select pg_terminate_backend(pid) from pg_stat_activity
       where pid <> pg_backend_pid() and application_name = 'dauys' and random() < 0.7`;
     if (random() < 0.5) continue;
-    // The second service sends no heartbeat for too long, then returns.
+    // The second service sends no heartbeat for too long, and then returns.
     const serviceId = services[1]!;
     const open = await persist(
       () => sql<{ id: string }[]>`select id from holds where service_id = ${serviceId} and state = 'open'`,

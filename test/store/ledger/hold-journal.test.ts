@@ -11,7 +11,7 @@ async function newPath(): Promise<string> {
   return join(await temporaryFolder(), "usage-journal");
 }
 
-/** Reads the file as another process would. */
+/** Reads the file as another process would read it. */
 function leftIn(path: string): Record<string, number> {
   const { journal, left } = HoldJournal.open(path, SILENT);
   journal.close();
@@ -47,7 +47,7 @@ test("the file contains every recorded hold and grows only with concurrent holds
   assert.ok((await stat(path)).size <= 8 * 64);
 });
 
-test("an earlier process's units stay until cleared", async () => {
+test("the units of an earlier process stay until they are cleared", async () => {
   const path = await newPath();
   const first = HoldJournal.open(path, SILENT).journal;
   first.note("ses_1", 5);
@@ -77,7 +77,7 @@ test("all units of one turn of the event loop are written at its end", async () 
   assert.equal(leftIn(path)["ses_8"], 1_001);
 });
 
-test("tolerates a truncated file and units recorded after closing", async () => {
+test("a truncated file is tolerated, as are units recorded after closing", async () => {
   const path = await newPath();
   const { journal } = HoldJournal.open(path, SILENT);
   journal.note("ses_1", 5);

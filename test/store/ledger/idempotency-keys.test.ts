@@ -17,7 +17,7 @@ import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 const KEY = "a key, with \"quotes\" and 'more'";
 const REQUEST = fingerprint("one");
 const CHARACTERS = 12;
-/** 12 characters at 2 for 5. */
+/** The price of 12 characters at 2 credits for 5. */
 const CREDITS = 5;
 const FREE = 25_000;
 const ANSWER = {
@@ -53,7 +53,7 @@ function fingerprint(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** A running service, or one that never existed. */
+/** A running service, or one that has never existed. */
 function service(serviceId = "svc_a") {
   const idempotency = new PostgresIdempotency(ledger.idempotencyKeys, serviceId, SILENT);
   const claim = async (changes: { key?: string; fingerprint?: Uint8Array; lostAnswerOf?: string } = {}) => {
@@ -96,7 +96,7 @@ async function age(hours: number): Promise<void> {
     where organization_id = ${organizationId}`;
 }
 
-test("a charged answer is replayed unchanged, any number of times", async () => {
+test("a charged response is replayed unchanged, any number of times", async () => {
   const { claim, begin } = service();
   const { attempt, paid, requestId, hold } = await begin();
   assert.equal(paid, null);
@@ -143,7 +143,7 @@ test("exactly one of twenty concurrent retries of a failed request starts", asyn
   assert.equal(claims.filter(({ claim }) => claim.type === "begun").length, 1);
 });
 
-test("a failed attempt leaves its key only to the same request", async () => {
+test("after a failed attempt, only the same request may use the key", async () => {
   const { claim, begin } = service();
   const first = await begin();
   assert.ok(await ledger.changes.open(first.hold));
@@ -159,11 +159,11 @@ test("a failed attempt leaves its key only to the same request", async () => {
   assert.equal(await balance(), FREE - CREDITS);
 });
 
-test("a client that paid without an answer pays only the rest when the work is repeated", async () => {
+test("a client that paid but got no response pays only the rest when the work is repeated", async () => {
   const { claim, begin } = service();
   const first = await begin();
   await charge(first.hold, "posted");
-  // Two of twelve characters were delivered, then the service failed.
+  // Two of the twelve characters were delivered, then the service failed.
   await ledger.holds.refund(first.hold.id, 2);
   await first.attempt.over();
   const second = await begin();
@@ -179,7 +179,7 @@ test("a client that paid without an answer pays only the rest when the work is r
   assert.equal(fourth.answer.requestId, third.requestId);
 });
 
-test("a lost answer is produced again by one of the concurrent requests, without a charge", async () => {
+test("a lost response is produced again by one of the concurrent requests, without a charge", async () => {
   const { claim, begin } = service();
   const { attempt, requestId, hold } = await begin();
   await charge(hold);
@@ -189,7 +189,7 @@ test("a lost answer is produced again by one of the concurrent requests, without
   assert.deepEqual(begun, [{ requestId, units: CHARACTERS, credits: CREDITS }]);
 });
 
-test("an answer whose charge was refunded is not replayed", async () => {
+test("a response whose charge was refunded is not replayed", async () => {
   const { begin } = service();
   const { attempt, hold } = await begin();
   await charge(hold, "posted");
@@ -198,7 +198,7 @@ test("an answer whose charge was refunded is not replayed", async () => {
   assert.equal((await begin()).paid, null);
 });
 
-test("an answer charged in part by a crash is paid for before it is replayed", async () => {
+test("a response that a crash left partly charged is paid for before it is replayed", async () => {
   const { begin } = service();
   const { attempt, hold, requestId } = await begin();
   await charge(hold, "posted");
@@ -245,7 +245,7 @@ test("a service wrongly presumed stopped cannot charge in addition to its succes
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a key is new after 24 hours, not before", async () => {
+test("a key counts as new after 24 hours, not before", async () => {
   const { claim, begin } = service();
   const { attempt, hold } = await begin();
   await charge(hold);
@@ -281,7 +281,6 @@ test("one sweep removes at most a thousand keys", async () => {
   assert.equal(await ledger.idempotencyKeys.removeExpired(), 500);
 });
 
-// Issue 12, "From the attack", line 10.
 test("an organization beyond its limit loses only its own oldest bodies", async () => {
   const other = (await ledger.organizations.create("other")).id;
   await ledger.sql`
@@ -299,7 +298,7 @@ test("an organization beyond its limit loses only its own oldest bodies", async 
   );
 });
 
-test("the next attempt knows which audio has been paid", async () => {
+test("the next attempt knows which audio has been paid for", async () => {
   const { begin } = service();
   const first = await begin();
   const heard = fingerprint("audio");
@@ -319,7 +318,7 @@ test("the next attempt knows which audio has been paid", async () => {
 test("the end of an attempt is written when the database returns", async () => {
   const { claim, begin } = service();
   const { attempt } = await begin();
-  // A lock stands in for a database that does not answer.
+  // A lock stands in for a database that does not respond.
   let release = () => {};
   const locked = new Promise<void>((resolve) => {
     void ledger.sql.begin(async (transaction) => {
@@ -343,7 +342,7 @@ test("attempts reopened by a promoted standby are ended; running ones keep their
   await ledger.instances.heartbeat(serviceId);
   const own = service(serviceId);
   const { attempt } = await own.begin({ key: "runs" });
-  // The service does not know this attempt: it ended on the lost server.
+  // The service does not know this attempt, because it ended on the lost server.
   await service(serviceId).begin({ key: "over" });
   assert.equal((await own.claim({ key: "over" })).claim.type, "in-use");
   assert.equal(await own.idempotency.endForgotten(), 1);

@@ -1,4 +1,4 @@
-// Monthly caps of keys, on a real PostgreSQL.
+// Tests the monthly caps of keys on a real PostgreSQL.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
@@ -74,7 +74,7 @@ function isOverBudget(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "KEY_BUDGET_EXCEEDED";
 }
 
-/** Runs one piece of work of a kind; resolves to whether the cap covered it. */
+/** Runs one piece of work of a kind. Resolves with whether the cap covered it. */
 function attempt(meter: PostgresUsageMeter, reference: UsageReference, nth: number): Promise<boolean> {
   const covered = async (work: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -115,7 +115,7 @@ function attempt(meter: PostgresUsageMeter, reference: UsageReference, nth: numb
   }
 }
 
-/** Streams seconds of audio, as far as the funds allow; resolves to whether they covered all of it. */
+/** Streams seconds of audio as far as the funds allow. Resolves with whether they covered all of it. */
 async function live(meter: PostgresUsageMeter, reference: UsageReference, seconds: number): Promise<boolean> {
   const funds = deferred<LiveFunds>();
   const meterOfSession = meter.openLive(reference, RATE_HZ, funds.resolve);
@@ -140,7 +140,7 @@ test("100 parallel pieces of work of every kind never pass a key's cap by a cred
   const held = async () => (await month()).held;
   await eventually("all work is settled", async () => (await held()) === 0);
   assert.ok((await month()).credits <= cap, String((await month()).credits));
-  // What is left still pays for smaller work, down to the last credit.
+  // The remaining credits still pay for smaller work, down to the last credit.
   const left = cap - (await month()).credits;
   const characters = Math.floor((left * 5) / 2);
   if (characters > 0) {
@@ -160,7 +160,7 @@ test("100 parallel pieces of work of every kind never pass a key's cap by a cred
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a key without a cap, and other keys of the organization, spend on", async (t) => {
+test("a key without a cap can still spend, and so can other keys of the organization", async (t) => {
   const meter = await startMeter(t);
   const capped = await newKey(100);
   const { id: otherId } = await keys.create({ organizationId: capped.organizationId, name: "other" });
@@ -168,7 +168,7 @@ test("a key without a cap, and other keys of the organization, spend on", async 
   const quantity = { units: 1_000, unitsPerSecond: 1 };
   await assert.rejects(meter.hold(capped.reference(), "synthesis", quantity), isOverBudget);
   await (await meter.hold(other, "synthesis", quantity)).charge();
-  // Raising or removing the cap counts from the next hold on.
+  // A raised or removed cap applies from the next hold on.
   await keys.setLimits(capped.keyId, { monthlyCredits: 400 });
   const hold = await meter.hold(capped.reference(), "synthesis", quantity);
   await hold.charge();
@@ -180,14 +180,14 @@ test("a key without a cap, and other keys of the organization, spend on", async 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("an organization without credits is told so, whatever the cap leaves", async (t) => {
+test("a request without credits gets the error about credits, whatever the cap leaves", async (t) => {
   const meter = await startMeter(t);
   const { reference } = await newKey(2_000_000, 1);
   const hold = meter.hold(reference(), "synthesis", { units: 2_000_000, unitsPerSecond: 1 });
   await assert.rejects(hold, (error) => error instanceof ServiceError && error.code === "OUT_OF_CREDITS");
 });
 
-test("holds of jobs take none of the places of requests, and obey their key's cap", async (t) => {
+test("holds of jobs occupy none of the slots of requests, and obey their key's cap", async (t) => {
   const meter = await startMeter(t);
   const { organizationId, keyId, reference, month } = await newKey(400);
   const quantity = { units: 40 * RATE_HZ, unitsPerSecond: RATE_HZ };
@@ -216,7 +216,7 @@ test("holds of jobs take none of the places of requests, and obey their key's ca
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a lost run of a job leaves its key's cap to the next run", async (t) => {
+test("a lost run of a job leaves the credits of its key's cap to the next run", async (t) => {
   const meter = await startMeter(t);
   const { organizationId, keyId, month } = await newKey(100);
   const { jobs, queue } = openJobs({
@@ -254,9 +254,9 @@ test("a lost run of a job leaves its key's cap to the next run", async (t) => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a live session stops at its key's cap as at a balance of zero", async (t) => {
+test("a live session stops at its key's cap, as it does at a balance of zero", async (t) => {
   const meter = await startMeter(t);
-  // 100 seconds.
+  // The cap pays for 100 seconds.
   const { reference, month } = await newKey(600);
   const funds: LiveFunds[] = [];
   const session = meter.openLive(reference(), RATE_HZ, (more) => funds.push(more));
@@ -278,7 +278,7 @@ test("the sweep after a crash charges no more than the cap leaves", async () => 
     const hold = { ...liveHold(`${keyId}:${nth}`, organizationId, 10, service), origin };
     await ledger.changes.openUpTo(hold, 6);
   }
-  // Both ran ahead of their holds during an extension that was lost.
+  // Both sessions ran ahead of their holds while an extension was lost.
   const journaled = new Map([1, 2].map((nth) => [`${keyId}:${nth}`, 15 * RATE_HZ]));
   await sweep(ledger.holds, journaled);
   assert.deepEqual(await month(), { month: (await month()).month, credits: 120, held: 0 });
@@ -292,7 +292,7 @@ test("a hold counts in the month in which it was opened", async () => {
   await ledger.sql`delete from key_months where key_id = ${keyId}`;
   await ledger.sql`update holds set opened_at = '2026-01-31T23:59:59Z' where id = ${hold.id}`;
   await ledger.sql`insert into key_months values (${keyId}, '2026-01-01', 60, 0)`;
-  // January leaves 40 credits to it, whatever this month has used.
+  // January leaves the hold 40 credits, whatever this month has used.
   assert.deepEqual(await ledger.changes.extend(hold, 200), { held: 100, available: 0, cap: 100 });
   assert.equal(await ledger.changes.post(hold, 12 * RATE_HZ, "settled"), 72);
   const [january] = await ledger.sql`select held, charged from key_months where key_id = ${keyId}`;

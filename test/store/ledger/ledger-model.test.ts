@@ -16,9 +16,9 @@ import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, journalInHolds, type LedgerTables, newLedger } from "./ledger-support.js";
 
-/** Concurrent histories, as many as the store has connections. */
+/** The number of histories that run concurrently: one for each connection of the store. */
 const AT_ONCE = 8;
-/** `LEDGER_HISTORIES=20000` searches longer. */
+/** `LEDGER_HISTORIES=20000` searches for longer. */
 const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
@@ -34,14 +34,14 @@ interface Step {
   readonly repeat: boolean;
   /** One of the two services. */
   readonly by: number;
-  /** A separate statement, as in sweeps. */
+  /** The step runs in a separate statement, as in sweeps. */
   readonly isAlone: boolean;
 }
 
-/** The service of a history's holds stops after journaling this share of their amount. */
+/** The service of a history's holds stops after it has journaled this share of their amount. */
 interface Loss {
   readonly share: number;
-  /** A service of an earlier version, which journaled in each hold. */
+  /** True for a service of an earlier version, which journaled in each hold. */
   readonly isBefore: boolean;
 }
 
@@ -56,7 +56,7 @@ interface History {
 }
 
 interface Round {
-  /** Concurrently, on different slots. */
+  /** These steps run concurrently, on different slots. */
   readonly steps: readonly Step[];
   readonly loss: Loss | null;
 }
@@ -83,7 +83,7 @@ const anyLoss: fc.Arbitrary<Loss> = fc.record({
   isBefore: fc.boolean(),
 });
 const anyHistory: fc.Arbitrary<History> = fc.record({
-  // Around 10,000 credits each, so that the third or fourth does not fit any more.
+  // Each hold takes around 10,000 credits, so the third or fourth no longer fits.
   plans: fc.array(
     fc.record({
       kind: fc.constantFrom<UsageKind>("synthesis", "file", "live"),
@@ -118,7 +118,7 @@ after(async () => {
   await server.stop();
 });
 
-/** About 6 ms each on a quiet machine with two cores, 60 next to four busy processes. */
+/** A history takes about 6 ms on a quiet machine with two cores, and 60 ms next to four busy processes. */
 const timeout = 120_000 + HISTORIES * 300;
 
 test(`the ledger follows its model over ${HISTORIES} random histories`, { timeout }, async () => {
@@ -171,7 +171,7 @@ class Run {
     await ledger.instances.heartbeat(this.#serviceId);
   }
 
-  /** Two others sweep the stopped service, and a new one takes its place. */
+  /** The stopped service is swept by two others, and a new service takes its place. */
   async lose({ share, isBefore }: Loss): Promise<void> {
     const { holds, instances, sql } = ledger;
     const serviceId = this.#serviceId;
@@ -240,7 +240,7 @@ class Run {
     const hold = { ...this.#holds[slot]!, serviceId: this.#serviceId };
     const model = this.#slots[slot]!;
     const units = Math.floor((hold.quantity.units * share) / 100);
-    // A retry reaches the same service, or the other one.
+    // A retry reaches the same service or the other one.
     const makers = [services[by]!, services[isFinal ? by : 1 - by]!];
     const twice = async <T>(work: (changes: HoldChanges) => Promise<T>): Promise<T[]> =>
       await Promise.all(makers.slice(0, repeat ? 2 : 1).map(work));
@@ -263,7 +263,7 @@ class Run {
         } else if (model.state === "open") assert.ok(answers.every((answer) => answer === true));
         else if (answers.some((answer) => answer === true)) {
           const price = this.#priceOf(slot);
-          // One may have been rejected before another step freed credits for its twin.
+          // One step may have been rejected before another step freed credits for its twin.
           const isClear = price <= available.least;
           assert.ok(!isClear || answers.every((answer) => answer === true), `answers ${answers}`);
           assert.ok(price <= available.most, "a hold that did not fit was opened");
@@ -303,7 +303,7 @@ class Run {
         if (model.state === "open" || model.state === "none") this.#slots[slot] = { state: "voided" };
         return;
       case "race": {
-        // A late charge and a release: either wins.
+        // A late charge and a release run at the same time, and either may win.
         const [charged] = await Promise.all([
           isAlone ? holds.post(hold.id, units, "settled") : makers[0]!.post(hold, units, "settled"),
           holds.void(hold),
@@ -332,7 +332,7 @@ class Run {
     }
   }
 
-  /** @returns the credits */
+  /** @returns the credits that were charged */
   #charge(slot: number, held: number, units: number, state: "posted" | "settled"): number {
     const { quantity, tariff } = this.#holds[slot]!;
     const covered = Math.floor((held * quantity.unitsPerSecond * tariff.perUnits) / tariff.credits);
@@ -344,13 +344,13 @@ class Run {
   }
 }
 
-/** As the service does: a live hold has nothing to charge for yet. */
+/** Opens a hold as the service does: a live hold has nothing to charge for yet. */
 async function open(changes: HoldChanges, hold: NewHold): Promise<boolean> {
   if (hold.kind !== "live") return await changes.open(hold);
   return (await changes.openUpTo(hold, creditsFor(hold.quantity, hold.tariff))).held > 0;
 }
 
-/** The id of a closed hold cannot be held again. */
+/** The ID of a closed hold cannot be used for another hold. */
 function taken(error: unknown): "taken" {
   if (!(error instanceof HoldIsOver)) throw error;
   return "taken";

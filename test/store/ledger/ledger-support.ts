@@ -46,13 +46,13 @@ export async function newLedger(server: EmbeddedPostgres): Promise<LedgerTables>
   };
 }
 
-/** A live hold of whole seconds at 16 kHz: 6 credits each. */
+/** A live hold of whole seconds at 16 kHz, which cost 6 credits each. */
 export function liveHold(id: string, organizationId: string, seconds: number, serviceId = "svc_a"): NewHold {
   const quantity = { units: seconds * 16_000, unitsPerSecond: 16_000 };
   return { id, organizationId, serviceId, kind: "live", quantity, tariff: LIVE_TARIFF };
 }
 
-/** Journals what open live holds have accepted as earlier versions did: in each hold. */
+/** Journals what open live holds have accepted in each hold, as earlier versions did. */
 export async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string, number>): Promise<void> {
   await sql`
     update holds set units = greatest(holds.units, journal.units)
@@ -60,7 +60,7 @@ export async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string,
     where holds.id = journal.id and holds.state = 'open'`;
 }
 
-/** Returns broken rules of the ledger, each with its place. */
+/** Returns the broken rules of the ledger, each with its place. */
 export async function brokenRules(sql: Sql): Promise<readonly object[]> {
   const rows = await sql`
     with moved as (

@@ -4,17 +4,17 @@ import { Settlements } from "../../../src/store/ledger/settlements.js";
 import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 
-/** A query that the driver has lost. */
+/** A query whose result the driver has lost. */
 const NEVER = new Promise<never>(() => {});
 
-test("a settlement without an answer is retried", { timeout: 120_000 }, async () => {
+test("a settlement without a result is retried", { timeout: 120_000 }, async () => {
   const settlements = new Settlements(SILENT, 20);
   let tries = 0;
   const settled = await settlements.settle("hold", () => (++tries < 3 ? NEVER : Promise.resolve("posted")));
   assert.deepEqual([settled, tries, settlements.size], ["posted", 3, 0]);
 });
 
-test("a settlement without an answer does not prevent shutdown", { timeout: 120_000 }, async () => {
+test("a settlement without a result does not prevent shutdown", { timeout: 120_000 }, async () => {
   const settlements = new Settlements(SILENT);
   const settled = settlements.settle("hold", () => NEVER);
   await settlements.close(20);

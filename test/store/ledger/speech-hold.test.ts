@@ -63,7 +63,7 @@ async function customer() {
 
 const priceOf = (units: number) => creditsFor({ units, unitsPerSecond: 1 }, SYNTHESIS_TARIFF);
 
-test("sentences cost the same as their whole text", async (t) => {
+test("the sentences of a text cost the same as the whole text", async (t) => {
   const { meter } = await startMeter(t);
   await fc.assert(
     fc.asyncProperty(
@@ -91,7 +91,7 @@ test("sentences cost the same as their whole text", async (t) => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("the covered part that was not spoken is released", async (t) => {
+test("the part that was covered but not spoken is released", async (t) => {
   const { meter } = await startMeter(t);
   const { reference, state } = await customer();
   const spoken = meter.openSpeech(reference());
@@ -149,7 +149,7 @@ test("after a crash the next start charges for the audio that was sent", async (
   speech.delivered(20);
   await speech.cover(90);
   speech.delivered(50);
-  // As a service that was killed: its registration is removed, its holds and its journal remain.
+  // Like a service that was killed: its registration is removed, but its holds and its journal remain.
   const { journal, left } = HoldJournal.open(path, SILENT);
   journal.close();
   await ledger.instances.remove(meter.serviceId);

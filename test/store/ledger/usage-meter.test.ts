@@ -29,9 +29,9 @@ import { brokenRules, journalInHolds, type LedgerTables, liveHold, newLedger } f
 
 const RATE_HZ = 16_000;
 const CREDITS = 25_000;
-/** Longer than any running service is silent on a busy machine. */
+/** A running service never stays silent for this long, even on a busy machine. */
 const RULES = { answerMs: 3_000, heartbeatMs: 50, silentMs: 30_000, journalMs: 20, closeMs: 5_000 };
-/** For services that must find another one silent. */
+/** Shorter limits for services that must find another service silent. */
 const IMPATIENT = { silentMs: 400 };
 
 let dataDir: string;
@@ -44,12 +44,12 @@ before(async () => {
   ledger = await newLedger(server);
 });
 after(async () => {
-  // A query that the driver has lost would be waited for forever.
+  // Without a limit this would wait forever for a query that the driver has lost.
   await ledger.sql.end({ timeout: 5 });
   await server.stop();
 });
 
-/** Starts the meter of one service, which closes with the test. */
+/** Starts the meter of one service. It closes when the test ends. */
 async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
   const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
   const meter = new PostgresUsageMeter(
@@ -85,7 +85,7 @@ function hasCode(code: string): (error: unknown) => boolean {
 test("of 100 concurrent requests for the last credits, exactly those that fit get a hold", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
-  // 400 credits each: 62 fit into 25,000, and 200 credits stay.
+  // Each hold takes 400 credits, so 62 fit into 25,000 and 200 credits remain.
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
       meter
@@ -152,7 +152,7 @@ test("a slot is free for its service before the database records it", async (t) 
   const reference = (name: string) => ({ id: `${organizationId}:${name}`, organizationId, mostAtOnce: 1 });
   const first = await here.hold(reference("first"), "synthesis", quantity);
   await ledger.sql.begin(async (transaction) => {
-    // No service can settle it meanwhile.
+    // No service can settle the hold meanwhile.
     await transaction`select from holds where id = ${`${organizationId}:first`} for update`;
     const released = first.release();
     const second = await here.hold(reference("second"), "synthesis", quantity);
@@ -259,7 +259,7 @@ test("a live session is charged once for its audio, regardless of its hold", asy
 test("a live session ends when the credits run out", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
-  // Leaves 605 credits: 100 s and five sixths of one.
+  // The file leaves 605 credits: enough for 100 s and five sixths of a second.
   const file = { units: 9_758, unitsPerSecond: 1 };
   assert.equal(
     (await meter.hold({ id: `${organizationId}:x`, organizationId }, "file", file)).credits,
@@ -291,7 +291,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
     ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
   });
   await changes.openUpTo(left("live", 120), 6);
-  // Its audio ran ahead of its hold.
+  // The audio of this session ran ahead of its hold.
   await changes.openUpTo(left("ahead", 1), 6);
   const acceptedById = new Map([
     [`${organizationId}:live`, 90_001],
@@ -304,14 +304,14 @@ test("a silent service's holds are settled once, by another service", async (t) 
   await holds.post(`${organizationId}:half`, 10 * RATE_HZ, "posted");
   await changes.open({ ...left("done", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:done`, 10 * RATE_HZ, "settled");
-  // Started only now, so that it does not sweep before all of this exists.
+  // This service starts only now, so that it does not sweep before all of this exists.
   const alive = await startMeter(t, IMPATIENT);
   const mine = await alive.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
     units: 5,
     unitsPerSecond: 1,
   });
   const spent = Math.ceil((90_001 * 6) / RATE_HZ) + 12 + 60;
-  // Every hold is settled, also those without a charge; a posted one no longer holds credits.
+  // Every hold is settled, including those without a charge. A posted hold no longer holds credits.
   const openOfGone = async () => {
     const [row] = await ledger.sql<{ count: number }[]>`
       select count(*)::int as count from holds where service_id = ${gone} and state in ('open', 'posted')`;
@@ -325,7 +325,7 @@ test("a silent service's holds are settled once, by another service", async (t) 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a service settles holds reopened by a promoted standby, but not active ones", async (t) => {
+test("a service settles holds that a promoted standby has reopened, but not active ones", async (t) => {
   const organizationId = await newOrganization();
   const { changes, holds, instances, sql } = ledger;
   const meter = await startMeter(t);
@@ -339,8 +339,8 @@ test("a service settles holds reopened by a promoted standby, but not active one
   );
   await eventually("the session is paid for", () => funds.length > 0);
   session.accepted(RATE_HZ);
-  // Unknown to the meter: they had ended on the lost server. Another service prepares them, so that no
-  // heartbeat finds one of them half prepared.
+  // The meter does not know these holds, because they had ended on the lost server. Another service prepares
+  // them, so that no heartbeat finds one of them half prepared.
   const preparing = newServiceId();
   await instances.heartbeat(preparing);
   const again = (id: string, seconds: number) =>
@@ -410,11 +410,11 @@ test("journals of either version count for every sweeping service", async () => 
   await holds.post(`${organizationId}:ended`, 5 * RATE_HZ, "settled");
   const third = await journal(3, { long: 5, short: 1, ended: 5 });
   assert.deepEqual(third, { isWritten: true, closed: new Set([`${organizationId}:ended`]) });
-  // Cut off with its connection and executed after the third: the newer numbers stay.
+  // This journal was cut off with its connection and is executed after the third one. The newer numbers stay.
   assert.equal((await journal(2, { long: 3, short: 1 })).isWritten, false);
-  // A service cannot journal the holds of another.
+  // A service cannot journal the holds of another service.
   await instances.journal({ serviceId: before, nth: 1, acceptedById: accepted({ short: 9 }) });
-  // As a sweep of an earlier version, which knows no journals, removes a silent service.
+  // A sweep of an earlier version, which does not know journals, would remove a silent service like this.
   await ledger.sql`delete from service_instances where id in (${before}, ${now})`;
   assert.equal((await journal(4, { long: 9 })).isWritten, false);
   await Promise.all([sweep(holds), sweep(holds)]);
@@ -423,8 +423,8 @@ test("journals of either version count for every sweeping service", async () => 
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a live session ends when another service has presumed its own stopped and settled it", async (t) => {
-  // Sends no heartbeats, but continues.
+test("a live session ends when another service has presumed its service stopped and settled it", async (t) => {
+  // This service sends no heartbeats, but continues to work.
   const meter = await startMeter(t, { heartbeatMs: 600_000 });
   const organizationId = await newOrganization();
   const told: LiveFunds[] = [];
@@ -448,10 +448,10 @@ test("a live session ends when another service has presumed its own stopped and 
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 6, held: 0 });
 });
 
-// Issue 12: the clock of the database's machine is set forwards or back by hours.
+// The clock of the database's machine jumps forward and back by hours.
 test("a jump of the wall clock neither ends a running service's work nor keeps a stopped one alive", async (t) => {
   const organizationId = await newOrganization();
-  // Longer than a busy machine delays a heartbeat, and short enough to wait for.
+  // The limit is longer than a busy machine delays a heartbeat, and short enough to wait for.
   const rules = { silentMs: 3_000 };
   const [working, gone] = [
     await startMeter(t, rules),
@@ -471,7 +471,7 @@ test("a jump of the wall clock neither ends a running service's work nor keeps a
       await ledger.sql<{ sign: string }[]>`
         select seen_at::text as sign from service_instances where id = ${meter.serviceId}`
     )[0]?.sign;
-  // As after a jump forwards: heartbeats are hours in the past, until each service sends its next.
+  // As after a jump forward, heartbeats are hours in the past until each service sends its next one.
   const untilHeardAgain = async (meter: PostgresUsageMeter) => {
     const before = await signOf(meter);
     await eventually("another sign of life", async () => (await signOf(meter)) !== before);
@@ -482,7 +482,7 @@ test("a jump of the wall clock neither ends a running service's work nor keeps a
     await untilHeardAgain(observer);
     assert.equal(await stateOf(kept), "open");
   }
-  // As after a jump back: heartbeats are hours in the future, and the stopped service still counts as
+  // As after a jump back, heartbeats are hours in the future, and the stopped service still counts as
   // stopped.
   await ledger.sql`
     update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
@@ -501,7 +501,7 @@ test("concurrent sweeps settle everything once", async () => {
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("a restarted service immediately settles the holds in its data folder", async () => {
+test("a restarted service immediately settles the holds recorded in its data folder", async () => {
   const folder = await temporaryFolder();
   const first = await openStore(privateStore(folder), SILENT);
   await first.developmentKey();
@@ -513,7 +513,7 @@ test("a restarted service immediately settles the holds in its data folder", asy
   const acceptedById = new Map([["ses_left", 3 * RATE_HZ]]);
   await new ServiceInstances(sql).journal({ serviceId: id, nth: 1, acceptedById });
   await sql.end();
-  // As if killed: its holds stay open.
+  // The service ends as if it had been killed: its holds stay open.
   await first.close();
   const second = await openStore(privateStore(folder), SILENT);
   try {
@@ -536,22 +536,23 @@ test("the file journal of a killed service is more complete than the database", 
   const journaled = new Map<string, number>();
   const journal = (name: string, seconds: number) =>
     journaled.set(`${organizationId}:${name}`, seconds * RATE_HZ);
-  // 6 credits a second. Charged and complete; charged and half delivered; charged, and nothing went out.
+  // A second costs 6 credits. One of these is charged and complete, one charged and half delivered, and one
+  // charged with nothing delivered.
   for (const name of ["whole", "half", "none"]) {
     await changes.open({ ...left(name), kind: "synthesis" });
     await holds.post(`${organizationId}:${name}`, 10 * RATE_HZ, "posted");
   }
   journal("whole", 10);
   journal("half", 5);
-  // Delivered before the slow database stored the charge, and not delivered at all.
+  // One was delivered before the slow database stored the charge, and one was not delivered at all.
   for (const name of ["uncharged", "unanswered"]) await changes.open({ ...left(name), kind: "file" });
   journal("uncharged", 10);
-  // The database has one second, or none.
+  // The database knows one second of the first session, and nothing of the second.
   for (const name of ["live", "fresh"]) await changes.openUpTo(left(name), 6);
   await journalInHolds(ledger.sql, new Map([[`${organizationId}:live`, RATE_HZ]]));
   journal("live", 3);
   journal("fresh", 2);
-  // Never opened: the statement did not arrive.
+  // This hold was never opened, because the statement did not arrive.
   journal("unknown", 10);
   await sweep(holds, journaled);
   await sweep(holds, journaled);
@@ -588,7 +589,7 @@ test("a database crash under load neither charges nor loses anything", async (t)
   for (let round = 0; round < 2; round++) {
     await momentOfFault(400);
     const pid = await postmasterPid();
-    // As `pg_ctl stop -m immediate`.
+    // This is what `pg_ctl stop -m immediate` does.
     process.kill(pid, "SIGQUIT");
     await eventually("another server", async () => ![0, pid].includes(await postmasterPid()));
     await eventually("an answer", () =>
@@ -602,7 +603,7 @@ test("a database crash under load neither charges nor loses anything", async (t)
   isOver = true;
   await Promise.all(workers);
   assert.ok(refusedCount > 0, "somebody noticed");
-  // Pending charges and releases of the outage are written by now, or soon.
+  // The charges and releases that waited during the outage are written by now, or will be soon.
   await eventually("no hold left", async () => (await balanceOf(organizationId)).held === 0);
   await eventually(
     "all charges",
@@ -611,7 +612,7 @@ test("a database crash under load neither charges nor loses anything", async (t)
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-/** 0 if there is none. */
+/** Returns 0 if there is no server. */
 async function postmasterPid(): Promise<number> {
   const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0");
   return Number(text.split("\n")[0]);

@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 3: the last guard after the patched driver.
+// Tests the guard that remains if the patched driver still loses a rejection.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ async function endOf(what: string): Promise<{ readonly code: number | null; read
   return { code, said };
 }
 
-/** In a separate process, because an unhandled rejection would end the test. */
+/** Runs in a separate process, because an unhandled rejection would end the test. */
 async function beGuarded(what: string): Promise<void> {
   let faultCount = 0;
   guardAgainstDriver({ log: SILENT, onFault: () => faultCount++ });
@@ -33,7 +33,7 @@ async function beGuarded(what: string): Promise<void> {
       { host: "127.0.0.1", port: await freePort(), user: "a", password: "b", database: "c" },
       SILENT,
     );
-    // Without a handler.
+    // This query has no handler.
     sql`select 1`.execute();
     await once(process, "unhandledRejection");
     await sql.end({ timeout: 0 });

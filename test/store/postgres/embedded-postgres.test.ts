@@ -70,7 +70,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     stranger.on("error", () => setImmediate(take));
     take();
     await killUntil(dataDir, () => isTaken);
-    // Six crashes within half a minute, and it would be given up.
+    // Six crashes within half a minute would make the service give up on the server.
     await pace(5_000);
     stranger.close();
     await eventually("answers", () => second.isReachable());
@@ -78,7 +78,9 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
   });
 });
 
-/** Kills the server, and each successor that restarts before `isReached`; the pauses between them grow. */
+/**
+ * Kills the server, and each successor that restarts, until `isReached`. The pauses between restarts grow.
+ */
 async function killUntil(dataDir: string, isReached: () => boolean): Promise<void> {
   let killed = 0;
   await eventually("servers were killed", async () => {
@@ -114,7 +116,7 @@ test("the private server ends with its service, however the service ends", async
 
 test("leftovers of a killed service do not prevent the next start", async (t) => {
   const dataDir = await temporaryFolder();
-  // A start that was interrupted while it created the cluster.
+  // These are left by a start that was interrupted while it created the cluster.
   await mkdir(join(dataDir, "postgres.new/base"), { recursive: true });
   await writeFile(join(dataDir, "postgres.new-password.1-x"), "secret");
   await (await startPrivate(dataDir)).stop();
@@ -132,7 +134,7 @@ test("leftovers of a killed service do not prevent the next start", async (t) =>
   });
 
   await t.test("a reused process id is ignored", async () => {
-    // This process is not a server, but PostgreSQL would mistake it for one.
+    // This process is not a database server, but PostgreSQL would mistake it for one.
     const lines = [process.ppid, join(dataDir, "postgres"), 1, 5432, "", "127.0.0.1", "1 1", "ready"];
     await writeFile(join(dataDir, "postgres/postmaster.pid"), `${lines.join("\n")}\n`);
     const server = await startPrivate(dataDir);
@@ -142,7 +144,7 @@ test("leftovers of a killed service do not prevent the next start", async (t) =>
 
   await t.test("a server that keeps crashing is given up after five restarts", async () => {
     const server = await startPrivate(dataDir);
-    // Every restart fails immediately, on a cluster of an unknown version.
+    // Every restart fails immediately, because the cluster has an unknown version.
     const versionFile = join(dataDir, "postgres/PG_VERSION");
     await writeFile(versionFile, "7\n");
     process.kill(server.pid!, "SIGKILL");
@@ -185,7 +187,7 @@ test("root without user namespaces runs the cluster as an OS user, or reports wh
     const { uid } = await stat(join(dataDir, "postgres"));
     assert.notEqual(uid, 0);
     await server.stop();
-    // The owner decides from now on, although user namespaces are available again.
+    // From now on the folder's owner decides, although user namespaces are available again.
     process.env["PATH"] = path;
     const again = await startPrivate(dataDir);
     assert.ok(await accepts(again.connection.port));
@@ -197,7 +199,7 @@ async function startPrivate(dataDir: string): Promise<EmbeddedPostgres> {
   return await EmbeddedPostgres.start({ dataDir, purpose: "service", log: SILENT });
 }
 
-/** An unsupervised server on the cluster. */
+/** Starts an unsupervised server on the cluster. */
 async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   const { postgres } = await findPostgresBinaries();
   const clusterDir = join(dataDir, "postgres");
@@ -211,7 +213,7 @@ async function startOrphan(dataDir: string): Promise<PostgresProcess> {
   });
 }
 
-/** 0 without a server. */
+/** Returns 0 if there is no server. */
 async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(
     await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0"),

@@ -23,7 +23,8 @@ test("a locked folder is rejected with its path, its holder and what to do", asy
 
 test("one of many concurrent processes gets the folder", async () => {
   const folder = await temporaryFolder();
-  // One time in thirty a late process moved a fresh lock aside, and another found the folder free.
+  // Once in thirty rounds a late process used to move a fresh lock aside, so that another process found the
+  // folder free.
   for (let round = 0; round < 60; round++) {
     await abandon(folder, {});
     const asked = Array.from({ length: 20 }, () => lockFolder(folder, "service"));
@@ -55,13 +56,12 @@ test("the lock of a dead process is taken over", async () => {
   await (await lockFolder(folder, "service")).release();
 });
 
-test("the lock of an earlier process with the same id is taken over", async () => {
+test("the lock of an earlier process with the same process ID is taken over", async () => {
   const folder = await temporaryFolder();
   await abandon(folder, { pid: process.pid, startedAt: "another-boot/1" });
   await (await lockFolder(folder, "service")).release();
 });
 
-// Issue 12, "From the attack", line 13.
 test("the lock of a zombie is taken over", {
   skip: process.platform !== "linux",
 }, async (t) => {
@@ -110,7 +110,7 @@ test("releasing does not touch a successor's lock", async () => {
   assert.match(await readFile(join(folder, "dauys.lock"), "utf8"), /successor/);
 });
 
-/** Writes the lock of a holder that is not this process, and returns its text. */
+/** Writes the lock of a holder that is not this process, and returns the text of the lock. */
 async function abandon(folder: string, changes: Record<string, unknown>): Promise<string> {
   const { hostname } = await import("node:os");
   const holder = {

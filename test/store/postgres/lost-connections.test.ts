@@ -12,7 +12,8 @@ import { within } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 
-// Without scripts/patch-postgres.mjs the driver ends the process here, and no `catch` prevents it.
+// Without scripts/patch-postgres.mjs the driver would end the process here, and no `catch` could prevent
+// that.
 
 let server: EmbeddedPostgres;
 let sql: Sql;
@@ -30,13 +31,13 @@ after(async () => {
   await server.stop();
 });
 
-/** Ends a backend; settles when this process has seen its connection close. */
+/** Ends a backend. Settles once this process has seen its connection close. */
 async function endBackend(pid: unknown): Promise<void> {
   const other = connect(server.connection, SILENT);
   await other`select pg_terminate_backend(${Number(pid)})`;
   await other.end();
   await eventually("the backend has ended", () => !isAlive(Number(pid)));
-  // The kernel closed the connection earlier; the event loop reads its end in the next turn.
+  // The kernel has already closed the connection; the event loop notices that in the next turn.
   for (let turn = 0; turn < 3; turn++) await setImmediate();
 }
 
@@ -62,7 +63,7 @@ test("a transaction that continues after its connection has closed rejects witho
   assert.equal(row?.["one"], 1);
 });
 
-/** A proxy between driver and server; `onAsked` sees what the driver sends before the server does. */
+/** A proxy between driver and server. `onAsked` sees what the driver sends before the server sees it. */
 async function proxied(
   t: TestContext,
   onAsked: (said: Buffer, client: Socket) => "forward" | "swallow",
@@ -88,7 +89,6 @@ async function proxied(
   return through;
 }
 
-// Issue 12, "From the attack", line 3.
 test("a query survives a connection that closes while it fetches types", async (t) => {
   let endedCount = 0;
   const through = await proxied(t, (said, client) => {
@@ -110,7 +110,7 @@ test("a query between the error and the close of its connection rejects instead 
     client.resetAndDestroy();
     return "swallow";
   });
-  // All connections are open and idle, so that each of the queries gets one of them.
+  // All connections are open and idle, so that each of them gets one of the queries.
   await Promise.all(Array.from({ length: 8 }, () => through`select pg_sleep(0.1)`));
   const second: Promise<string>[] = [];
   await Promise.all(
@@ -139,7 +139,7 @@ test("a transaction that fills a connection's pipeline contains no other stateme
   await sql`create table if not exists written (id int)`;
   const connections = 8;
   await Promise.all(Array.from({ length: connections }, () => sql`select pg_sleep(0.1)`));
-  // One query runs on each connection; those below fill the rest of its pipeline, which holds 100.
+  // One query runs on each connection. The queries below fill the rest of its pipeline, which holds 100.
   const waiting = Array.from({ length: connections }, () => sql`select pg_sleep(0.5)`.then(() => 1));
   for (let each = 0; each < 99 * connections; each++) waiting.push(sql`select 1`.then(() => 1));
   const transactions = Array.from({ length: 2 * connections }, (_, id) =>
@@ -154,7 +154,7 @@ test("a transaction that fills a connection's pipeline contains no other stateme
   assert.equal(written?.["count"], transactions.length);
 });
 
-/** The message that a server sends to the client of a terminated backend. */
+/** The message that a server sends to a client whose backend is terminated. */
 function terminatedByAdministrator(): Buffer {
   const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"];
   const text = Buffer.from(`${fields.map((field) => `${field}\0`).join("")}\0`);

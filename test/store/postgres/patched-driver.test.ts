@@ -13,12 +13,12 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const REPAIRS = join(ROOT, "scripts/postgres-repairs.mjs");
 const CONNECTION = "node_modules/postgres/src/connection.js";
 
-/** The driver's code before and after each patch. */
+/** Returns the driver's code before and after each patch. */
 async function readRepairs(): Promise<readonly (readonly [found: string, wanted: string])[]> {
   return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
 }
 
-test("rejects a driver without one of the patches", async () => {
+test("a driver that lacks one of the patches is rejected", async () => {
   requirePatchedDriver();
   const patched = await readFile(join(ROOT, CONNECTION), "utf8");
   const path = join(await temporaryFolder(), "connection.js");
@@ -34,7 +34,7 @@ test("rejects a driver without one of the patches", async () => {
   }
 });
 
-test("a service does not start with a driver installed by --ignore-scripts", async () => {
+test("a service does not start with a driver installed with --ignore-scripts", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "node_modules"));
   for (const name of await readdir(join(ROOT, "node_modules"))) {

@@ -1,15 +1,15 @@
 import { fileURLToPath } from "node:url";
 import type { WorkerEntries } from "../../../native/start-workers.js";
 
-/** Worker entries with simulated CUDA; CUDA and WebGPU are lost when `FaultOrders` requests it. */
+/** Worker entries with simulated CUDA. CUDA and WebGPU are lost when `FaultOrders` requests it. */
 export const DEVICE_ENTRIES: WorkerEntries = {
   live: new URL("./live-worker.js", import.meta.url),
   synthesis: new URL("./synthesis-worker.js", import.meta.url),
   transcription: new URL("./transcription-worker.js", import.meta.url),
 };
 
-/** A program that runs the service with these workers; see `startServiceProcess`. */
+/** The program that runs the service with these workers; see `startServiceProcess`. */
 export const DEVICE_MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 
-/** NODE_OPTIONS of a process with simulated CUDA, also when the service probes devices. */
+/** The NODE_OPTIONS of a process with simulated CUDA, which also apply when the service probes devices. */
 export const SIMULATED_CUDA = `--import=${new URL("./simulate-in-workers.js", import.meta.url).href}`;

@@ -7,12 +7,13 @@ import { probeProviders } from "../../../native/threads/probe-providers.js";
 const DRIVER = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const CACHE = fileURLToPath(new URL("../../../../.cache/webgpu", import.meta.url));
 
-/** In bits. With the widest vectors of a processor, LLVM takes twice the time for each shader. */
+/** The width in bits. With the widest vectors of a processor, LLVM takes twice as long for each shader. */
 const VECTOR_WIDTH = "128";
 
 /**
- * Returns the environment for WebGPU on Mesa's software Vulkan, and why it does not run. Also sets it for
- * this process. Compiled shaders are kept between runs; without them a run takes three times as long.
+ * Returns the environment for WebGPU on Mesa's software Vulkan, or the reason why it does not run. Also sets
+ * the environment of this process. Compiled shaders are kept between runs; without them a run takes three
+ * times as long.
  */
 export async function lavapipe(): Promise<{
   readonly skip: string | false;

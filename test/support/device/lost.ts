@@ -1,6 +1,8 @@
 const VARIABLE = "TEST_DEVICE_LOST";
 
-/** For the main thread: workers that start later find the device lost, as in a process that has lost it. */
+/**
+ * Called in the main thread. Workers that start later find the device lost, as in a process that has lost it.
+ */
 export function loseDevice(): void {
   process.env[VARIABLE] = "true";
 }

@@ -1,4 +1,4 @@
-// Runs the service like `src/main.ts`; on SIGUSR2 its live workers lose their device for good.
+// Runs the service like `src/main.ts`. On SIGUSR2 its live workers lose their device for good.
 import { runService } from "../../../src/service/process.js";
 import { FaultOrders } from "../faulty/orders.js";
 import { DEVICE_ENTRIES } from "./entries.js";

@@ -1,7 +1,7 @@
 import { InferenceSession } from "onnxruntime-node";
 import { isDeviceLost } from "./lost.js";
 
-/** The behaviour of the next runs on the device. */
+/** How the next runs on the device behave. */
 export type DeviceFault =
   | "none"
   /** Every run fails, as after a fault of a kernel. */
@@ -17,7 +17,7 @@ export function setDeviceFault(next: DeviceFault): void {
   fault = next;
 }
 
-/** Messages of onnxruntime for CUDA, except for the place. */
+/** The messages of onnxruntime for CUDA, except for the place. */
 const LOST =
   "CUDA failure 719: unspecified launch failure ; GPU=0 ; hostname=test ; file=cuda_call.cc ; line=129 ; expr=cudaStreamSynchronize";
 const NO_MEMORY =
@@ -25,8 +25,8 @@ const NO_MEMORY =
   "Failed to allocate memory for requested buffer of size 1073741824";
 
 /**
- * Creates CUDA sessions of this thread on the CPU from now on, to test without a GPU everything but the GPU
- * itself. Runs on every provider but the CPU fail as `setDeviceFault` says.
+ * From now on creates the CUDA sessions of this thread on the CPU, to test everything except the GPU itself
+ * without one. Runs on every provider except the CPU fail as `setDeviceFault` says.
  */
 export function simulateCuda(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (

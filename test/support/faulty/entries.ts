@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { ThreadEntries } from "../../../src/service/base.js";
 
-/** Entries of threads that fail when `FaultOrders` requests it. */
+/** The entries of threads that fail when `FaultOrders` requests it. */
 export const FAULTY_ENTRIES: ThreadEntries = {
   live: new URL("./live-worker.js", import.meta.url),
   synthesis: new URL("./synthesis-worker.js", import.meta.url),
@@ -9,5 +9,5 @@ export const FAULTY_ENTRIES: ThreadEntries = {
   front: new URL("./front-thread.js", import.meta.url),
 };
 
-/** A program that runs the service with these threads; see `startServiceProcess`. */
+/** The program that runs the service with these threads; see `startServiceProcess`. */
 export const FAULTY_MAIN = fileURLToPath(new URL("./main.js", import.meta.url));

@@ -1,4 +1,4 @@
-// A front thread that fails on the order of a test.
+// A front thread that fails when a test orders it.
 import { parentPort } from "node:worker_threads";
 import { failThread, onOrder, whenReady } from "./orders.js";
 

@@ -1,4 +1,4 @@
-// The live worker, which a test can make fail: alternately between two steps and before it posts a result.
+// The live worker, which a test can make fail, in turn between two steps and before it posts a result.
 import { parentPort } from "node:worker_threads";
 import { failThread, type MessagePortLike, onOrder, whenReady } from "./orders.js";
 

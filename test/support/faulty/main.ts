@@ -1,4 +1,4 @@
-// Runs the service like `src/main.ts`; worker threads fail on SIGUSR2, a front thread on SIGHUP.
+// Runs the service like `src/main.ts`. Worker threads fail on SIGUSR2, a front thread on SIGHUP.
 import { runService } from "../../../src/service/process.js";
 import { FAULTY_ENTRIES } from "./entries.js";
 import { FaultOrders } from "./orders.js";

@@ -1,6 +1,6 @@
 import { BroadcastChannel, threadId } from "node:worker_threads";
 
-/** Modules whose threads can fail on the order of a test, if they use the entries of this folder. */
+/** The modules whose threads can fail when a test orders it, if they use the entries of this folder. */
 export type FaultyModule = "live" | "synthesis" | "transcription" | "front";
 
 const CHANNEL = "dauys-test-faults";
@@ -13,14 +13,14 @@ type Note =
       readonly type: "fail";
       readonly module: FaultyModule;
       readonly threadId: number | null;
-      /** Counts the orders of this process from 0. */
+      /** The number of this order in its process, counted from 0. */
       readonly nth: number;
     };
 
-/** Orders faults, from a test or the process of a service under test. */
+/** Orders faults. Used by a test, or in the process of a service under test. */
 export class FaultOrders {
   readonly #channel = new BroadcastChannel(CHANNEL);
-  /** Threads that are ready and were not ordered to fail, oldest first. */
+  /** The threads that are ready and were not ordered to fail, oldest first. */
   readonly #up: { readonly module: FaultyModule; readonly threadId: number }[] = [];
 
   #orderCount = 0;
@@ -34,7 +34,7 @@ export class FaultOrders {
     this.#channel.unref();
   }
 
-  /** Makes every thread of `module` that works, or the next one that will, fail once. */
+  /** Makes every thread of `module` that is working, or else the next one that works, fail once. */
   failAll(module: Exclude<FaultyModule, "front">): void {
     this.#post(module, null);
   }
@@ -64,7 +64,7 @@ export function onOrder(module: FaultyModule, act: (nth: number) => void): void 
   channel.postMessage({ type: "up", module, threadId } satisfies Note);
 }
 
-/** Calls `onReady` once this thread has reported that it is ready: an earlier fault would fail the start. */
+/** Calls `onReady` once this thread has reported that it is ready. An earlier fault would fail the start. */
 export function whenReady(port: MessagePortLike, onReady: () => void): void {
   const post = port.postMessage.bind(port);
   let isReady = false;
@@ -76,7 +76,7 @@ export function whenReady(port: MessagePortLike, onReady: () => void): void {
   };
 }
 
-/** The part of a port that sends messages to the owner. */
+/** The part of a port that sends messages to the thread's owner. */
 export interface MessagePortLike {
   postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
 }

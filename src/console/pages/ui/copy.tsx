@@ -76,7 +76,7 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages without TLS have no `navigator.clipboard`, except on localhost.
+    // On pages without TLS `navigator.clipboard` does not exist, except on localhost.
     return copyBySelection(text);
   }
 }
@@ -86,7 +86,8 @@ function copyBySelection(text: string): boolean {
   field.className = "hidden";
   field.value = text;
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-  // Next to the focused element: an open dialog makes everything outside it inert.
+  // The text area is placed next to the focused element, because an open dialog makes everything outside it
+  // inert.
   (focused?.parentElement ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand("copy");

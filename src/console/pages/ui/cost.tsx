@@ -6,7 +6,7 @@ import { money, t } from "../text/language.js";
 
 const MINUTE_S = 60;
 
-/** Credits in money; empty if the operator has not set a price. */
+/** Formats credits as money; empty if the operator has not set a price. */
 export function Money({ credits, prices }: { readonly credits: number; readonly prices: Loaded<Prices> }) {
   const price = prices.state === "ready" ? prices.value.credit_price : null;
   if (price === null || credits <= 0) return null;
@@ -26,7 +26,10 @@ export function MinuteCost({ kind }: { readonly kind: "file" | "live" }) {
   );
 }
 
-/** Credits that speaking a whole text costs; by the default tariff until the service's own is known. */
+/**
+ * The number of credits that speaking a whole text costs. Uses the default tariff until the service's own is
+ * known.
+ */
 export function speechCredits(text: string, prices: Loaded<Prices>): number {
   const own = prices.state === "ready" ? prices.value.tariffs.synthesis : null;
   const tariff = own === null ? SYNTHESIS_TARIFF : { credits: own.credits, perUnits: own.per_units };

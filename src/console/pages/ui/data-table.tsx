@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { Button } from "./parts.js";
 
 export interface Column<Row> {
-  /** Places the cell in narrow windows: `.data .c-balance`. */
+  /** The class that places the cell in narrow windows, as in `.data .c-balance`. */
   readonly id: string;
   readonly title: string;
   readonly isTitleHidden?: boolean;
-  /** Labels the row for screen readers. */
+  /** True for the cell that labels the row for screen readers. */
   readonly isHead?: boolean;
-  /** Numbers and buttons are aligned right. */
+  /** True for numbers and buttons, which are aligned right. */
   readonly isEnd?: boolean;
   readonly cell: (row: Row) => ComponentChildren;
 }
@@ -21,7 +21,7 @@ interface TableProps<Row> {
   readonly isFaded?: (row: Row) => boolean;
 }
 
-// Rows laid out as a grid lose their table roles in some browsers: state them explicitly.
+// Rows laid out as a grid lose their table roles in some browsers, so the roles are stated explicitly.
 const TABLE = { role: "table" } as const;
 const GROUP = { role: "rowgroup" } as const;
 const ROW = { role: "row" } as const;
@@ -68,7 +68,7 @@ export function Table<Row>(props: TableProps<Row>) {
  * A column with a button in each row.
  *
  * @param nameOf names a row for screen readers
- * @param instead what a row shows instead of the button; undefined for the button
+ * @param instead what a row shows instead of the button; undefined if it shows the button
  */
 export function actionColumn<Row>(
   text: string,

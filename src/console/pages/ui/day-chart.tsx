@@ -7,11 +7,11 @@ const KINDS = ["synthesis", "file", "live"] as const;
 const HEIGHT = 180;
 const TOP_PX = 12;
 const AXIS_PX = 28;
-/** Until the chart's own width is known. */
+/** The width of the chart until its own width is known. */
 const FIRST_WIDTH = 720;
-/** Share of a day's width between bars. */
+/** The share of a day's width that is left free between bars. */
 const GAP = 0.25;
-/** Approximate, at the size that `charts.css` gives to labels. */
+/** The approximate width of a digit at the size that `charts.css` gives to labels. */
 const DIGIT_PX = 7.2;
 const LABEL_MARGIN_PX = 10;
 
@@ -26,7 +26,7 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
   const [pointed, setPointed] = useState<number | null>(null);
   const all = lastDays(days).map((day) => sumOf(day, rows));
   const top = ceilingOf(Math.max(...all.map(({ total }) => total)));
-  // Drawn in real pixels, so that labels have the same size in every window.
+  // The chart is drawn in real pixels, so that labels have the same size in every window.
   const [box, setBox] = useState<HTMLElement | null>(null);
   const boxWidth = useWidth(box) ?? FIRST_WIDTH;
   const left = Math.ceil(number(top).length * DIGIT_PX) + LABEL_MARGIN_PX;

@@ -9,8 +9,8 @@ import { Button, ErrorNotice } from "./parts.js";
 interface DialogProps {
   readonly title: string;
   /**
-   * The user wants to close it, by Escape or the device's own gesture; it stays open until its owner removes
-   * it.
+   * Called when the user wants to close the dialog with Escape or the device's own gesture. The dialog stays
+   * open until its owner removes it.
    */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -41,7 +41,7 @@ function Dialog({ title, onClose, children }: DialogProps) {
         onClose();
       }}
       onClose={(event) => {
-        // The device closed it without asking, as some do at a second gesture.
+        // The device has closed the dialog without asking, as some do at a second gesture.
         if (!event.currentTarget.isConnected) return;
         event.currentTarget.showModal();
         onClose();
@@ -54,7 +54,7 @@ function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 interface FormDialogProps extends DialogProps {
-  /** Label of the button that submits. */
+  /** The label of the button that submits the form. */
   readonly action: string;
   readonly look?: "primary" | "danger";
   readonly isBusy?: boolean;
@@ -84,18 +84,18 @@ interface SecretDialogProps {
   readonly lead: string;
   readonly secret: string;
   readonly label: string;
-  /** Warning about the loss if it is closed without copying. */
+  /** Warns of what is lost if the dialog is closed without copying. */
   readonly warning: string;
   readonly onClose: () => void;
 }
 
-/** Shows a secret once; asks before closing unless the secret was copied or the user confirms. */
+/** Shows a secret once. Asks before it closes, unless the secret was copied or the user has confirmed. */
 export function SecretDialog({ title, lead, secret, label, warning, onClose }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
   useEffect(() => {
     if (isCopied) return;
-    // A reload loses the secret too, so the browser asks, with its own text.
+    // A reload loses the secret too, so the browser asks as well, with its own text.
     const confirmLeaving = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", confirmLeaving);
     return () => removeEventListener("beforeunload", confirmLeaving);

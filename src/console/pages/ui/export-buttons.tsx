@@ -5,7 +5,7 @@ import { Button, Icon } from "./parts.js";
 
 interface ExportButtonsProps {
   readonly text: () => string;
-  /** File name without the extension. */
+  /** The file name without its extension. */
   readonly name: string;
   readonly downloads: readonly Download[];
 }

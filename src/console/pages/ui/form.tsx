@@ -25,7 +25,7 @@ export function Form({ class: className = "stack", onSubmit, children }: FormPro
  * Holds the values of a form's fields, and runs its submission.
  *
  * @param initial the fields by name
- * @param fieldOf the field that each error code is about; `problem` holds errors about none of them
+ * @param fieldOf the field that each error code is about; `problem` holds errors that are about no field
  */
 export function useForm<Name extends string>(
   initial: Readonly<Record<Name, string>>,
@@ -34,7 +34,7 @@ export function useForm<Name extends string>(
   const [values, setValues] = useState(initial);
   const { isBusy, problem, run } = useTask();
   const wrongField = problem === null ? undefined : fieldOf[problem.code];
-  /** Properties of an uncontrolled field. */
+  /** Returns the properties of an uncontrolled field. */
   const uncontrolled = (name: Name) => ({
     name,
     error: problem !== null && wrongField === name ? problemText(problem.code, null) : undefined,
@@ -60,7 +60,7 @@ interface FieldProps {
   readonly label: string;
   readonly name: string;
   readonly type?: string;
-  /** Makes it a multi-line field for Kazakh text. */
+  /** True for a multi-line field for Kazakh text. */
   readonly rows?: number;
   readonly placeholder?: string;
   readonly hint?: string | undefined;
@@ -100,7 +100,7 @@ export function Field(props: FieldProps) {
         <div class={isSecret ? "secret" : ""}>
           <input
             {...shared}
-            // Preact's types tie some kinds of input to attributes that ours do not have.
+            // Preact's types tie some kinds of input to attributes that our inputs do not have.
             type={(isSecret && isRevealed ? "text" : type) as "text"}
             autocomplete={autocomplete}
             {...(isSecret && { spellcheck: false, autocapitalize: "none" })}
@@ -120,7 +120,7 @@ export function Field(props: FieldProps) {
 }
 
 type PasswordFieldProps = Omit<FieldProps, "type" | "autocomplete" | "hint"> & {
-  /** For a new password rather than the current one. */
+  /** True for a new password rather than the current one. */
   readonly isNew?: boolean;
 };
 
@@ -136,7 +136,7 @@ interface RevealButtonProps {
   readonly onToggle: () => void;
 }
 
-/** Named "Show", and described by the field's label. */
+/** A button named "Show", which the field's label describes. */
 function RevealButton({ id, isRevealed, onToggle }: RevealButtonProps) {
   return (
     <button

@@ -45,7 +45,7 @@ const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildr
 };
 const ORGANIZATION_PAGES = ["keys", "credits", "usage", "limits", "members"] as const;
 
-/** For pages that need no organization. */
+/** Stands in for the organization on pages that need none. */
 const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "member" };
 
 interface FrameProps {
@@ -156,7 +156,7 @@ function View({ session, path, organization }: MenuProps) {
   );
 }
 
-/** For a user without any organization. */
+/** What a user without any organization sees. */
 function NoOrganization() {
   return (
     <>

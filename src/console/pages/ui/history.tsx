@@ -9,14 +9,14 @@ import { SoundButton } from "./sound-button.js";
 interface HistoryProps {
   readonly kind: ResultKind;
   readonly organizationId: string;
-  /** Shows a result again; absent where the page cannot. */
+  /** Shows a result again. Pages that cannot do so leave it out. */
   readonly onOpen?: (result: StoredResult) => void;
 }
 
 /** The page's results since it was loaded. */
 export function History({ kind, organizationId, onOpen }: HistoryProps) {
   const results = useResults(kind, organizationId);
-  // The texts of results depend on it.
+  // The texts of the results depend on this choice.
   textForm.use();
   if (results.length === 0) return null;
   return (

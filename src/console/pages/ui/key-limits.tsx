@@ -11,7 +11,7 @@ export const ENDPOINTS = {
   "account:read": "endpoint_account",
 } as const satisfies Record<KeyEndpoint, string>;
 
-/** The field that each error code is about. */
+/** The form field that each error code is about. */
 export const LIMIT_FIELDS = {
   cap_invalid: "monthly_credits",
   expiry_invalid: "expires_at",
@@ -71,7 +71,7 @@ export function LimitFields({ field, endpoints, setEndpoints }: LimitFieldsProps
   );
 }
 
-/** Returns the body's limits for a form's fields; an empty field is no limit. */
+/** Returns the limits for the request body from the form's fields. An empty field means no limit. */
 export function limitsBody(
   { monthly_credits, expires_at }: Readonly<Record<LimitName, string>>,
   endpoints: readonly KeyEndpoint[],

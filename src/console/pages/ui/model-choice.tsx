@@ -8,11 +8,13 @@ import { Icon } from "./parts.js";
 
 interface ModelChoiceProps {
   readonly of: ChosenModel<Model | Recognizer>;
-  /** True while work runs that a new choice would not affect. */
+  /** True while work is running that a new choice would not affect. */
   readonly isFixed?: boolean;
 }
 
-/** A choice of the page's model if there are several, and the note of its package about its limits. */
+/**
+ * Lets the user choose the page's model if there are several, and shows the package's note about its limits.
+ */
 export function ModelChoice({ of: { models, model, choose }, isFixed = false }: ModelChoiceProps) {
   const id = useId();
   if (model === null) return null;
@@ -53,7 +55,7 @@ function ModelNote({ model: { name, notes } }: { readonly model: Model | Recogni
   );
 }
 
-/** A package's note, translated if it is one of the shipped models'. */
+/** The note of a package, translated if the package is one of the shipped models. */
 export function NoteText({ notes }: { readonly notes: string }) {
   const known = (["noteSpeak", "noteHear"] as const).find((name) => en[name] === notes);
   return known === undefined ? <span lang="en">{notes}</span> : <span>{t(known)}</span>;

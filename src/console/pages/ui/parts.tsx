@@ -8,7 +8,7 @@ type Look = "primary" | "plain" | "danger" | "quiet";
 
 interface ButtonProps {
   readonly text: string;
-  /** Label for screen readers, if the text alone is not clear enough. */
+  /** A label for screen readers, if the text alone is not clear enough. */
   readonly label?: string;
   readonly icon?: ComponentChildren;
   readonly onClick?: () => void;
@@ -115,7 +115,7 @@ interface WhenLoadedProps<T> {
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** Shows a loaded value, a placeholder until it is there, or why it could not be loaded. */
+/** Shows a loaded value, a placeholder until it has loaded, or the reason why it could not be loaded. */
 export function WhenLoaded<T>({ loaded, retry, children }: WhenLoadedProps<T>) {
   if (loaded.state === "ready") return <>{children(loaded.value)}</>;
   if (loaded.state === "failed") return <ErrorNotice problem={loaded.problem} retry={() => void retry()} />;
@@ -139,7 +139,7 @@ interface HeadingProps {
   readonly children?: ComponentChildren;
 }
 
-/** In place of a list without entries. */
+/** Shown in place of a list that has no entries. */
 export function Empty({ title, lead, children }: HeadingProps) {
   return (
     <div class="empty">
@@ -166,7 +166,7 @@ export function PageHead({ title, lead, children }: HeadingProps) {
   );
 }
 
-/** Where the operator is reached: an e-mail address or a page. */
+/** How to reach the operator: by an e-mail address or a page. */
 export function Contact({ address }: { readonly address: string }) {
   const isPage = address.startsWith("https://");
   return (

@@ -12,7 +12,7 @@ export const Transcribe = (props: ViewProps) => <Playground name="Transcribe" {.
 export const Jobs = (props: ViewProps) => <Playground name="Jobs" {...props} />;
 export const Listen = (props: ViewProps) => <Playground name="Listen" {...props} />;
 
-/** A playground page; the first one that is opened loads the code of all of them. */
+/** A playground page. The first one that is opened loads the code of all of them. */
 function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views }) {
   const [views, setViews] = useState(loaded);
   const [isLost, setLost] = useState(false);
@@ -35,7 +35,7 @@ function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views
   return (
     <div class="notice error" role="alert">
       <p>{t("e_connection")}</p>
-      {/* A service updated meanwhile has other file names: only a reload finds them. */}
+      {/* A service that was updated meanwhile has other file names, which only a reload can find. */}
       <Button onClick={() => location.reload()} text={t("retry")} />
     </div>
   );

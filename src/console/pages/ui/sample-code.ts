@@ -1,7 +1,7 @@
-/** The same request for each tool. */
+/** The same request in several languages. */
 export interface SampleCode {
   readonly curl: string;
-  /** For Node.js, with the client library. */
+  /** Code for Node.js, using the client library. */
   readonly client: string;
   readonly python: string;
 }
@@ -9,7 +9,7 @@ export interface SampleCode {
 const KEY = '-H "Authorization: Bearer $DAUYS_API_KEY"';
 const PYTHON_KEY = `"Authorization": "Bearer " + os.environ["DAUYS_API_KEY"]`;
 
-// The requests of the playground, for the service at `origin`. Each sample is a complete program.
+// Requests of the playground, for the service at `origin`. Each sample is a complete program.
 
 export function speakSamples(origin: string, request: object): SampleCode {
   return {
@@ -22,7 +22,7 @@ ${opening(origin)}
 for await (const { sequence, wav } of dauys.speakStream(${JSON.stringify(request, null, 2)})) {
   await writeFile(\`sentence-\${sequence}.wav\`, wav);
 }`,
-    // JSON of numbers, strings, lists and maps is valid Python.
+    // JSON made of numbers, strings, lists and maps is also valid Python.
     python: `import json, os, urllib.request
 
 body = ${JSON.stringify(request, null, 4)}
@@ -39,7 +39,7 @@ with urllib.request.urlopen(request) as answer, open("speech.wav", "wb") as file
 interface TranscriptionOptions {
   readonly model?: string;
   readonly hotWords?: readonly string[];
-  /** Readable text. */
+  /** Whether to request readable text. */
   readonly display?: boolean;
 }
 
@@ -174,7 +174,7 @@ const dauys = new DauysClient({
 });`;
 }
 
-/** Quotes a text for a shell. */
+/** Quotes text for a shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<keyof SampleCode, string>> = {
   python: "Python",
 };
 
-/** The request that the page sends, as code. */
+/** Shows the request that the page sends, as code. */
 export function Samples(samples: SampleCode) {
   const [shown, setShown] = useState<keyof SampleCode>("curl");
   return (

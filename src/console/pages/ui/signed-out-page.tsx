@@ -11,7 +11,7 @@ interface SignedOutPageProps {
 }
 
 /**
- * Shown until the page knows what to show; blank for half a second, so that quick responses do not cause
+ * Shown until the page knows what to show. It stays blank for half a second, so that quick responses cause no
  * flicker.
  */
 export function LoadingPage() {
@@ -45,7 +45,7 @@ interface BrokenLinkProps {
   readonly problem: Problem;
 }
 
-/** A link whose secret the service does not accept, or could not look up. */
+/** Shown for a link whose secret the service does not accept or could not look up. */
 export function BrokenLink({ link, problem }: BrokenLinkProps) {
   const isInvalid = problem.code === `${link}_invalid`;
   return (

@@ -31,7 +31,7 @@ export function SoundButton({ name, load }: SoundButtonProps) {
       audio.current.currentTime = 0;
       await audio.current.play();
     } catch (thrown) {
-      // Stopping it before playback has started is no error.
+      // It is not an error to stop the sound before playback has started.
       const isStopped = thrown instanceof DOMException && thrown.name === "AbortError";
       if (!isStopped) setState("broken");
     } finally {

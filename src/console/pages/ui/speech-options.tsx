@@ -28,14 +28,14 @@ interface SpeechOptionsProps {
   readonly onPause: (mark: string) => void;
 }
 
-/** The options that few texts need. */
+/** The options that only few texts need. */
 export function SpeechOptions({ written, parsed, takesSteps, onChange, onPause }: SpeechOptionsProps) {
   const [isOpen, setOpen] = useState(false);
   const { brokenLine } = parsed.pronunciations;
   return (
     <details
       class="more"
-      // A wrong value must stay visible.
+      // A field with an invalid value must stay visible.
       open={isOpen || parsed.isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
@@ -101,9 +101,9 @@ function Pauses({ onPause }: Pick<SpeechOptionsProps, "onPause">) {
 }
 
 export interface ParsedOptions {
-  /** Null if it is invalid. */
+  /** Null if the value is invalid. */
   readonly nfe: number | null;
-  /** Undefined if there is none, null if it is invalid. */
+  /** Undefined if no seed is given, null if it is invalid. */
   readonly seed: number | undefined | null;
   readonly pronunciations: WrittenPronunciations;
   readonly isWrong: boolean;

@@ -7,7 +7,7 @@ import { number, t } from "../text/language.js";
 import type { ReceivedSpeech, Speech } from "../use-speech.js";
 import { Button } from "./parts.js";
 
-/** Plays a speech as it arrives. */
+/** Plays speech as it arrives. */
 export function SpeechPlayer({ speech }: { readonly speech: Speech }) {
   return (
     <section class="card player" aria-label={t("player")}>
@@ -83,7 +83,7 @@ interface SpokenTextProps {
   readonly word: WordTime | null;
 }
 
-/** Marks the word being spoken. Screen readers are not notified: their users hear the speech. */
+/** Marks the word that is being spoken. Screen readers are not told, because their users hear the speech. */
 function SpokenText({ text, word }: SpokenTextProps) {
   const box = useRef<HTMLElement>(null);
   const letters = useMemo(() => [...text], [text]);
@@ -115,11 +115,11 @@ const HEIGHT = 64;
 interface WaveformProps {
   /** 16-bit mono PCM. */
   readonly samples: Int16Array;
-  /** Share that was played, 0 to 1. */
+  /** The share that has been played, from 0 to 1. */
   readonly played: number;
 }
 
-/** Draws a sound as bars; those already played are in the accent colour. */
+/** Draws a sound as bars. Bars that were already played have the accent colour. */
 function Waveform({ samples, played }: WaveformProps) {
   const heights = peaksOf(samples);
   const split = Math.round(played * BARS);
@@ -142,7 +142,7 @@ function bars(heights: readonly number[], from: number, to: number): string {
 
 let known: { readonly samples: Int16Array; readonly heights: readonly number[] } | null = null;
 
-/** The peak under each bar relative to the loudest sample; cached while the sound stays the same. */
+/** The peak under each bar, relative to the loudest sample. It is cached while the sound stays the same. */
 function peaksOf(samples: Int16Array): readonly number[] {
   if (known?.samples === samples) return known.heights;
   const peaks = Array.from({ length: BARS }, (_, bar) => {

@@ -3,7 +3,7 @@ import { t } from "../text/language.js";
 import { chooseTextForm, textForm } from "../text-form.js";
 import { Segments } from "./form.js";
 
-/** Switches all transcripts between readable text and the plain words. */
+/** Switches all transcripts between readable text and plain words. */
 export function TextFormChoice() {
   return (
     <Segments

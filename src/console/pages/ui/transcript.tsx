@@ -22,7 +22,8 @@ interface TranscriptProps {
 export function Transcript({ transcript, source }: TranscriptProps) {
   const form = textForm.use();
   const words = useMemo(() => shownWords(transcript, form), [transcript, form]);
-  // The page's policy loads no audio from other sites: for a link the user may choose the file.
+  // The page's policy allows no audio from other sites. If the recording came from a link, the user may
+  // choose its file.
   const [file, setFile] = useState(source instanceof File ? source : null);
   const [sought, setSought] = useState("");
   const player = useAudio(file, words);
@@ -81,7 +82,8 @@ function useAudio(file: File | null, words: readonly TimedWord[]) {
   const frame = useRef(0);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
   const pause = useCallback(() => ref.current?.pause(), []);
-  // On each frame: `timeupdate` fires four times a second, too seldom for short words.
+  // The check runs on each frame, because `timeupdate` fires only four times a second, too seldom for short
+  // words.
   const follow = () => {
     cancelAnimationFrame(frame.current);
     if (ref.current === null) return;
@@ -104,11 +106,11 @@ function useAudio(file: File | null, words: readonly TimedWord[]) {
 interface WordsProps {
   readonly words: readonly ShownWord[];
   readonly segments: NonNullable<Transcribed["segments"]>;
-  /** For each word, whether the search matches it. */
+  /** States for each word whether the search matches it. */
   readonly found: readonly boolean[];
-  /** Index of the word being spoken, or -1. */
+  /** The index of the word that is being spoken, or -1. */
   readonly current: number;
-  /** Null without a player. */
+  /** Null if there is no player. */
   readonly onPlay: ((start: number) => void) | null;
 }
 
@@ -178,7 +180,7 @@ interface NoPlayerProps {
   readonly onFile: (file: File) => void;
 }
 
-/** Explains why there is no player, and offers a choice of the file. */
+/** Explains why there is no player, and lets the user choose the file. */
 function NoPlayer({ url, onFile }: NoPlayerProps) {
   return (
     <div class="elsewhere">
@@ -196,7 +198,7 @@ function NoPlayer({ url, onFile }: NoPlayerProps) {
   );
 }
 
-/** The file input inside a label that looks like a button or a drop zone. */
+/** The file input, inside a label that looks like a button or a drop zone. */
 export function RecordingInput({ onFile }: Pick<NoPlayerProps, "onFile">) {
   return (
     <input

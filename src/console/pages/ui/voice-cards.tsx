@@ -59,7 +59,7 @@ function useSamples(model: string): ReadonlySet<string> {
     let isWanted = true;
     sampleNames(model)
       .then((voices) => isWanted && setNames(new Set(voices)))
-      // Voices can be chosen without samples.
+      // Voices can be chosen even without samples.
       .catch(() => {});
     return () => {
       isWanted = false;

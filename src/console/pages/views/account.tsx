@@ -15,14 +15,14 @@ import { FormDialog } from "../ui/dialog.js";
 import { Form, PasswordField, useForm } from "../ui/form.js";
 import { Button, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 
-/** Settings of the user, independent of any organization. */
+/** The user's own settings, which do not depend on any organization. */
 export function Account({ session }: ViewProps) {
   const [changes, setChanges] = useState(0);
   return (
     <>
       <PageHead title={t("account")} lead={t("accountLead", { email: session.user?.email ?? "" })} />
       <ChangePassword session={session} onChanged={() => setChanges(changes + 1)} />
-      {/* Reloaded after a new password, which ends every other session. */}
+      {/* The list is reloaded after a password change, which ends every other session. */}
       <Sessions key={changes} />
       <DeleteAccount session={session} />
     </>
@@ -67,12 +67,12 @@ function ChangePassword({ session, onChanged }: ChangeProps) {
   );
 }
 
-/** Tells password managers whose password a form asks for. */
+/** A hidden field that tells password managers whose password a form asks for. */
 function UserName({ session }: Pick<ViewProps, "session">) {
   return <input type="hidden" name="email" autocomplete="username" value={session.user?.email} />;
 }
 
-/** Where the user is signed in, with buttons to sign out there. */
+/** Lists where the user is signed in, with buttons to sign out there. */
 function Sessions() {
   const [sessions, reload] = useLoaded<List<OpenSession>>("/sessions");
   const { isBusy, problem, run } = useTask();

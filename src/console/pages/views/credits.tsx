@@ -10,7 +10,7 @@ import { Field, Form, useForm } from "../ui/form.js";
 import { Button, Contact, ErrorNotice, PageHead, WhenLoaded } from "../ui/parts.js";
 import { Ledger } from "./ledger.js";
 
-/** Example amounts for prices: about a page of text, and an hour of audio. */
+/** Amounts for which prices are shown as examples: about a page of text, and an hour of audio. */
 const CHARACTERS = 1_000;
 const HOUR_S = 3_600;
 
@@ -58,7 +58,7 @@ export function CreditsView({ organization }: ViewProps) {
 interface PriceRow {
   readonly kind: UsageRow["kind"];
   readonly price: string;
-  /** An amount of work to give an example for. */
+  /** The amount of work for which an example is shown. */
   readonly units: number;
   readonly amount: string;
 }
@@ -122,7 +122,7 @@ interface MoreCreditsProps {
   readonly organizationId: string;
 }
 
-/** How to get credits: by a voucher from the operator. */
+/** Explains how to get credits: with a voucher from the operator. */
 function MoreCredits({ prices: { contact, credit_price: price }, organizationId }: MoreCreditsProps) {
   return (
     <section class="card stack tight">

@@ -23,7 +23,7 @@ export function Jobs({ organization }: ViewProps) {
   const chosenModel = useModels("transcription");
   const { jobs, hasMore, more, problem, reload, uploads, add, end } = useJobs(organization.id);
   const start = (files: readonly File[]) =>
-    // Browsers list a folder in any order.
+    // Browsers may list the files of a folder in any order.
     add(byName(files), { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) });
   const save = async (job: Job, format: Format) => {
     setFailure(null);

@@ -40,7 +40,7 @@ export function Join({ session }: { readonly session: Session }) {
       {isNew ? (
         <AccountForm key="new" isNew invitation={token} />
       ) : (
-        // Signing in joins right away.
+        // A user who signs in joins immediately.
         <AccountForm key="known" isNew={false} onSignedIn={() => void accept()} />
       )}
       <p class="switch">

@@ -12,7 +12,7 @@ interface LedgerPage extends List<LedgerEntry> {
 
 interface Filter {
   readonly kind: LedgerEntry["kind"] | "";
-  /** Days as date fields write them, in the reader's time zone; empty for any. */
+  /** Days as date fields write them, in the reader's time zone; empty for no limit. */
   readonly from: string;
   readonly until: string;
 }
@@ -94,7 +94,7 @@ function Filters({ filter, onChange }: FiltersProps) {
   );
 }
 
-/** Days start and end at midnight in the reader's time zone. */
+/** Writes the filter as a query. Days start and end at midnight in the reader's time zone. */
 function queryOf({ kind, from, until }: Filter): string {
   const query = new URLSearchParams();
   if (kind !== "") query.set("kind", kind);

@@ -18,7 +18,7 @@ import { TextFormChoice } from "../ui/text-form-choice.js";
 import { type LiveSession, useLive } from "../use-live.js";
 
 const COLD_AFTER_MS = 3_000;
-/** Distance from its end within which the text box keeps scrolling along. */
+/** If the text box is scrolled to within this distance of its end, it follows new text. */
 const FOLLOW_PX = 80;
 
 export function Listen({ organization }: ViewProps) {

@@ -4,18 +4,18 @@ import { t } from "../text/language.js";
 import { ButtonLink, Empty, PageHead } from "../ui/parts.js";
 import { SignedOutPage } from "../ui/signed-out-page.js";
 
-/** For an address without a page, signed in. */
+/** Shown to a signed-in user for an address without a page. */
 export function NotFound() {
   return <NothingHere title={t("notFound")} what={location.pathname} lead={t("notFoundLead")} />;
 }
 
 interface ServedElsewhereProps {
   readonly title: string;
-  /** Playground pages served at this address. */
+  /** The playground pages that this address serves. */
   readonly pages: readonly PlaygroundPage[];
 }
 
-/** For a playground page whose part of the API another address serves. */
+/** Shown for a playground page if another address serves its part of the API. */
 export function ServedElsewhere({ title, pages }: ServedElsewhereProps) {
   const lead = t("servedElsewhereLead", { pages: pages.map((page) => t(page)).join(", ") });
   return <NothingHere title={title} what={t("servedElsewhere")} lead={lead} />;
@@ -32,7 +32,7 @@ function NothingHere({ title, what, lead }: Readonly<Record<"title" | "what" | "
   );
 }
 
-/** For an address without a page, signed out. */
+/** Shown to a user who is not signed in for an address without a page. */
 export function SignedOutNotFound() {
   useTitle(t("notFound"));
   return (

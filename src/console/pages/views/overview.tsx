@@ -77,7 +77,7 @@ export function Overview({ organization, session }: ViewProps) {
   );
 }
 
-/** Says where the balance comes from: the last top-up, or the free credits. */
+/** States where the balance comes from: the last top-up, or the free credits. */
 function BalanceNote({ credits }: { readonly credits: Credits }) {
   const { available, balance, last_top_up: last } = credits;
   if (available <= 0) return <>{t("storyOut")}</>;

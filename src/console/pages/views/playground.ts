@@ -1,4 +1,4 @@
-// One chunk for the browser: the client, the player and the pages, loaded with the first page opened.
+// A single chunk for the browser: client, player and playground pages load when the first of them is opened.
 export { Jobs } from "./jobs.js";
 export { Listen } from "./listen.js";
 export { Speak } from "./speak.js";

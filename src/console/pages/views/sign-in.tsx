@@ -37,7 +37,7 @@ export function SignIn({ isNew }: { readonly isNew: boolean }) {
   );
 }
 
-/** Says who can reset a password. */
+/** States who can reset a password. */
 function ForgotPassword() {
   const [prices] = useLoaded<Prices>("/prices");
   const contact = prices.state === "ready" ? prices.value.contact : null;
@@ -83,16 +83,16 @@ function ResetByMail() {
 
 interface AccountFormProps {
   readonly isNew: boolean;
-  /** Token of an invitation; the new account then gets no separate organization. */
+  /** The token of an invitation. A new account with one gets no organization of its own. */
   readonly invitation?: string;
-  /** Shows the user's pages when absent. */
+  /** Called after signing in. By default the user's pages are shown. */
   readonly onSignedIn?: (session: Session) => void;
 }
 
 export function AccountForm({ isNew, invitation, onSignedIn = enter }: AccountFormProps) {
   const form = useForm(FIELDS, FIELD_OF);
   const submit = (element: HTMLFormElement) => {
-    // Read the fields: a password manager may have filled them in without an event.
+    // The fields are read directly, because a password manager may have filled them in without an event.
     const entered = Object.fromEntries(new FormData(element));
     void form.run(async () => {
       const path = isNew ? "/sign-up" : "/sign-in";

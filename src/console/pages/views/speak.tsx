@@ -41,7 +41,7 @@ export function Speak({ organization }: ViewProps) {
   const [prices] = useLoaded<Prices>("/prices");
   const field = useRef<HTMLTextAreaElement>(null);
   const speech = useSpeech(organization.id);
-  // Until the catalog is loaded the page assumes the shipped model.
+  // Until the catalog has loaded, the page assumes the shipped model.
   const takesSteps = model?.solver_steps !== false;
   const options = parseOptions(written, takesSteps);
   const request = requestOf({ text, model, voice: voices.chosen, speed, takesSteps, options });
@@ -107,7 +107,7 @@ function requestOf({ text, model, voice, speed, takesSteps, options }: Wanted): 
   };
 }
 
-/** Loads the voices of a model; its default one is chosen first. */
+/** Loads the voices of a model. Its default voice is chosen first. */
 function useVoices(model: Model | null) {
   const [all, setAll] = useState<readonly Voice[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -165,7 +165,7 @@ function insertAtCursor(area: HTMLTextAreaElement, mark: string): string {
 }
 
 interface QualityProps {
-  /** Null while the steps are invalid. */
+  /** Null while the number of steps is invalid. */
   readonly nfe: number | null;
   readonly onChoose: (nfe: number) => void;
 }
@@ -210,7 +210,7 @@ interface ActionsProps {
   readonly speech: Speech;
   readonly isEmpty: boolean;
   readonly isWrong: boolean;
-  /** Price of the text. */
+  /** The price of the text. */
   readonly children: ComponentChildren;
 }
 

@@ -26,7 +26,7 @@ interface ServiceStatus {
   readonly version: string;
   /** 0 if models are never unloaded. */
   readonly model_idle_s: number;
-  /** Default models first. */
+  /** The models, with the default ones first. */
   readonly engines: readonly EngineStatus[];
   readonly models: readonly InstalledModel[];
   /** Installed packages that cannot be used. */

@@ -72,7 +72,7 @@ interface RankingProps {
   readonly isCode?: boolean;
 }
 
-/** The largest consumers first, each with a bar. */
+/** Lists the largest consumers first, each with a bar. */
 function Ranking({ title, sums, isCode = false }: RankingProps) {
   const top = Math.max(1, ...sums.map(({ credits }) => credits));
   const columns: readonly Column<Sum>[] = [

@@ -19,7 +19,7 @@ const lineOf = (displayed: readonly { readonly text: string }[]) =>
 
 const SAID = "он пятнадцатого марта две тысячи двадцать шестого года заплатил сто тысяч тенге";
 
-/** Marks after words, and capitals, by word. */
+/** Punctuation after words, and capitals, by word. */
 function shown(
   text: string,
   marks: Readonly<Record<string, Mark>>,
@@ -35,7 +35,7 @@ function shown(
   return lineOf(displayedWords(words, punctuation, { numerals: "auto", ...options })).replace(/\u00a0/g, " ");
 }
 
-test("writes figures, the first capital and the marks of the model", () => {
+test("writes digits, the first capital and the model's punctuation", () => {
   assert.equal(shown(SAID, { тенге: "." }), "Он 15 марта 2026 года заплатил 100 000 тенге.");
 });
 
@@ -52,16 +52,16 @@ test("writes names, abbreviations, hyphens and dashes as the model predicts", ()
   );
 });
 
-test("an open end has no final mark, and a continued sentence no capital", () => {
+test("an open end has no final punctuation, and a continued sentence no capital", () => {
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isOpen: true }), "Мен келдім");
   assert.equal(shown("мен келдім", { келдім: "." }, {}, { isContinued: true }), "мен келдім.");
 });
 
-test("the mark of a number's last word follows its figure", () => {
+test("punctuation after a number's last word follows its digits", () => {
   assert.equal(shown("жүз жиырма мың бала", { мың: ",", бала: "?" }), "120 000, бала?");
 });
 
-test("a figure starts a sentence, ends one, and gets no hyphen from the model", () => {
+test("digits start a sentence, end one, and get no hyphen from the model", () => {
   assert.equal(shown("жүз жиырма адам келді", { келді: "." }), "120 адам келді.");
   assert.equal(shown("олар жүз жиырма сосын келді", { жиырма: "." }), "Олар 120. Сосын келді");
   assert.equal(shown("бізде жиырма бес адам", { бес: "-" }), "Бізде 25 адам");
@@ -83,13 +83,13 @@ test("displayed words cover every spoken word once", () => {
   assert.equal(at, SAID.split(" ").length);
 });
 
-test("without a model only figures and the first letter change", () => {
+test("without a model, only numbers and the first letter change", () => {
   const words = "жүз жиырма адам келді".split(" ");
   assert.equal(lineOf(displayedWords(words, null, { numerals: "auto" })), "120 адам келді");
   assert.equal(lineOf(displayedWords(["сәлем", "достар"], null, { numerals: "none" })), "Сәлем достар");
 });
 
-test("chooses the best mark, case and sentence end for each word", () => {
+test("chooses the best punctuation, case and sentence end for each word", () => {
   const marks = new Float32Array(2 * MARKS.length);
   marks[1] = 3;
   marks[MARKS.length + 3] = 3;

@@ -19,7 +19,7 @@ function task(text: string, options: Partial<ReadingTask> = {}): ReadingTask {
   };
 }
 
-/** Marks after words, by the words themselves; a question mark if the last word asks. */
+/** Punctuation after words, given by the words themselves; a question mark if the last word asks. */
 function marked(words: readonly string[], marks: Readonly<Record<string, Mark>> = {}): Punctuation {
   return {
     marks: words.map((word) => marks[word] ?? ""),
@@ -33,13 +33,13 @@ function read(given: ReadingTask, marks?: Readonly<Record<string, Mark>>) {
   return { ...reading, line: displayLine(reading.pieces.map(({ text }) => text)) };
 }
 
-test("a complete text ends with a mark, even if the model predicts none", () => {
+test("a complete text ends with punctuation, even if the model predicts none", () => {
   assert.equal(read(task("мен келдім"), {}).line, "Мен келдім.");
   assert.equal(read(task("сен келдің бе"), { бе: "?" }).line, "Сен келдің бе?");
   assert.equal(read(task("мен келдім"), { келдім: "," }).line, "Мен келдім.");
 });
 
-test("a text that may continue reports its final mark separately", () => {
+test("a text that may continue reports its final punctuation separately", () => {
   const { line, stop, openWords } = read(task("сәлем достар сен келдің бе", { isOver: false }), {
     достар: ".",
     бе: "?",
@@ -67,7 +67,7 @@ test("the next text says what joins it to the previous one", () => {
   assert.deepEqual(next({}, { context: 0, previous: "none" }), ["", "Мен келдім бірақ ол жоқ", 5]);
 });
 
-test("a number in figures is masked as a whole and keeps its mark", () => {
+test("a number in digits is masked as a whole and keeps its punctuation", () => {
   const said = "телефоным сегіз жеті жүз бір екі жүз жиырма екі қырық бес алпыс жеті рахмет";
   const { line, redactions } = read(task(said, { redact: ["phone"] }), { жеті: "" });
   assert.equal(line, "Телефоным [PHONE] рахмет.");

@@ -28,7 +28,7 @@ test("text that a recogniser has punctuated stays unchanged", () => {
   assert.equal(lineOf("без точки в конце"), "без точки в конце");
 });
 
-test("its numbers become figures if the client wants all of them, and keep the marks after them", () => {
+test("its numbers become digits if the client requests all of them, and keep the punctuation after them", () => {
   assert.equal(lineOf(WRITTEN, { numerals: "all" }), "Сәлем, Айгүл! Ол 2026 жылы келді. Қайда?");
   assert.equal(
     lineOf("Нажмите два, три. Это стоит сто двадцать тысяч.", { numerals: "all" }),
@@ -36,7 +36,7 @@ test("its numbers become figures if the client wants all of them, and keep the m
   );
 });
 
-test("no number continues after a mark", () => {
+test("no number continues after punctuation", () => {
   assert.equal(lineOf("Двадцать, пять тысяч.", { numerals: "all" }), "20, 5000.");
   assert.equal(
     lineOf("Конечно, он, что пришёл, хочет этого.", { numerals: "all" }),
@@ -49,7 +49,7 @@ test("personal data is masked in it", () => {
   assert.equal(lineOf(phone, { redact: ["phone"] }), "Менің телефоным: [PHONE]. Рақмет!");
 });
 
-test("it is joined to the text before with a space, and no mark follows", () => {
+test("it is joined to the previous text with a space, and no punctuation follows", () => {
   const task = { ...TASK, words: ["ол", "Келді."], context: 1, previous: "open", isOver: false } as const;
   const { before, stop, pieces } = readWords(
     task,

@@ -257,7 +257,7 @@ test("writes Russian numbers in Kazakh sentences and Kazakh numbers in Russian o
   assert.equal(written("потом мы поехали в аул за екі жүз теңге"), "потом мы поехали в аул за 200 теңге");
 });
 
-test("keeps a Russian pronoun where a Kazakh word makes the sentence mixed", () => {
+test("keeps a Russian pronoun if a Kazakh word makes the sentence mixed", () => {
   for (const spoken of ["он купил цветы әселге", "да он айтты деп ойлаймын", "он принёс цветы қызға"])
     assert.equal(written(spoken, "all"), spoken);
   assert.equal(written("он минут күттім", "all"), "10 минут күттім");
@@ -285,7 +285,7 @@ test("writes every number of a very long run", () => {
   assert.equal(written("жиырма бес ".repeat(40).trim(), "auto"), "25 ".repeat(40).trim());
 });
 
-test("figures stay correct without context: no words, one word", () => {
+test("numbers are correct without context: with no words, and with one", () => {
   for (const text of ["он", "бес", "пять", "три", "сорока", "hello", "-"]) {
     assert.equal(written(text), text);
     for (const numerals of ["auto", "all", "none"] as const)
@@ -305,7 +305,7 @@ test("pieces cover every word once, in order", () => {
   }
 });
 
-test("the normalizer reads every Kazakh figure back as the spoken words", () => {
+test("the normalizer reads every Kazakh number back as the spoken words", () => {
   let figures = 0;
   for (const line of spokenLines("kk.txt.br").filter((_, nth) => nth % 20 === 0)) {
     const pieces = kazakhFigures(line, "all");
@@ -338,7 +338,7 @@ function isFigure({ text }: Written): boolean {
   return /\d/.test(text);
 }
 
-/** Words of lines without figures, as from a recogniser. */
+/** Returns the words of lines without digits, as from a recogniser. */
 function spokenLines(file: string): string[][] {
   return corpusLines(file)
     .filter((line) => !/[\dA-Za-z]/.test(line))
@@ -346,7 +346,7 @@ function spokenLines(file: string): string[][] {
     .filter((words) => words.length > 0);
 }
 
-/** Lines with one plain number, spelled out by the normalizer. */
+/** Yields lines with one plain number, spelled out by the normalizer. */
 function* knownFigures(): Generator<[string[], string]> {
   for (const line of corpusLines("kk.txt.br").filter((_, nth) => nth % 5 === 0)) {
     const all = line.match(/\d+/g) ?? [];

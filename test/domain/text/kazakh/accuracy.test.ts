@@ -7,8 +7,8 @@ import { facts, tableRows } from "./fixtures.js";
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
 /**
- * Keeps only words: speakers may omit the leading "бір" of 1xx and 1xxx, and the twin sentences differ in
- * their commas.
+ * Keeps only words: speakers may omit the leading "бір" of 1xx and 1xxx, and twin sentences differ in their
+ * commas.
  */
 function words(text: string): string {
   const bare = spoken(text)
@@ -18,7 +18,9 @@ function words(text: string): string {
   return bare.replace(/(^| )бір (?=мың|жүз|миллион)/g, "$1");
 }
 
-/** Share of texts read as one of their accepted forms, and the first ones that are not. */
+/**
+ * Returns the share of texts that are read as one of their accepted forms, and the first ones that are not.
+ */
 function passRate(rows: readonly { written: string; accepted: readonly string[] }[]): {
   rate: number;
   misses: string[];
@@ -77,7 +79,7 @@ test("every numeral, date, time and sum of the facts is read as listed", () => {
 });
 
 test("every unit of the facts is read after a number", () => {
-  // Units of time that are whole words or year marks are read by other rules.
+  // Other rules read units of time that are whole words or year marks.
   const rows = facts("unit").filter(({ key }) => !["ж.", "ғ.", "ап."].includes(key));
   const { misses } = passRate(
     rows.map(({ key, accepted }) => ({

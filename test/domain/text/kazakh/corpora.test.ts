@@ -12,16 +12,16 @@ const FILES = [
   "kk-ru-mixed.txt.br",
   "kk.txt.br",
 ];
-/** Number of lines in the gate; TEXT_LINES=200000 checks all of them. */
+/** Number of lines in the gate. TEXT_LINES=200000 checks all of them. */
 const LINES_PER_FILE = Number(process.env["TEXT_LINES"] ?? 2_000);
 
 const NOT_OF_THE_MODEL = /[^аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя ,.!?:;—-]/u;
-/** Letters of both alphabets, digits, currency signs and signs with names are never dropped. */
+/** Letters of both alphabets, digits, currency signs and signs that have names are never dropped. */
 const SAYABLE = /[\p{Script=Cyrillic}A-Za-z\p{Nd}₸$€₽£%°№§+=&@]/u;
 
 function linesOf(file: string): string[] {
   const lines = corpusLines(file);
-  // Evenly spread, because the corpora are sorted by source.
+  // Take lines evenly, because the corpora are sorted by source.
   const step = Math.max(1, Math.floor(lines.length / LINES_PER_FILE));
   return lines.filter((_, index) => index % step === 0);
 }

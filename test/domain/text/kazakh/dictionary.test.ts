@@ -76,7 +76,7 @@ test("dictionary words also apply without expansion", () => {
   assert.equal(said("Kaspi 2024", { Kaspi: "каспий" }, false), "каспий");
 });
 
-test("pronunciations are normalized, without marks", () => {
+test("pronunciations are normalized, without punctuation", () => {
   assert.equal(spokenPronunciation("Каспи!"), "каспи");
   assert.equal(spokenPronunciation("5G, бес джи"), "бес джи бес джи");
   assert.equal(spokenPronunciation("😀."), "");

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 
-/** Rows of a table in test/fixtures/normalization, without its head; a large one is kept as Brotli. */
+/**
+ * Returns the rows of a table in test/fixtures/normalization, without its header. Large tables are compressed
+ * with Brotli.
+ */
 export function tableRows(name: string): string[][] {
   const bytes = readFileSync(`test/fixtures/normalization/${name}`);
   return (name.endsWith(".br") ? brotliDecompressSync(bytes) : bytes)
@@ -12,7 +15,7 @@ export function tableRows(name: string): string[][] {
     .map((line) => line.split("\t"));
 }
 
-/** Rows of one category of the facts: key, spoken form, and all accepted forms. */
+/** Returns the rows of one category of the facts: key, spoken form, and all accepted forms. */
 export function facts(category: string): { key: string; spoken: string; accepted: string[] }[] {
   return tableRows("facts-kk.tsv.br")
     .filter((row) => row[0] === category)

@@ -11,7 +11,7 @@ const spoken = (text: string) =>
     .flatMap(({ pieces }) => pieces.map((piece) => piece.text))
     .join(" ");
 
-test("text in a Latin alphabet is read as Kazakh, with figures and abbreviations", () => {
+test("text in a Latin alphabet is read as Kazakh, with numbers and abbreviations", () => {
   for (const [written, said] of [
     ["Latyn álipbıi", "латын әліпбиі"],
     ["Qazaqstan Respublikasy", "қазақстан республикасы"],

@@ -4,7 +4,7 @@ import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.j
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
-/** One test for each concern; each row is a written and a spoken form. */
+/** One test per topic. Each row is a written form and a spoken form. */
 const CONCERNS: Readonly<Record<string, readonly (readonly [written: string, said: string])[]>> = {
   "years are ordinals, counts of years are not": [
     ["2024 жылы", "екі мың жиырма төртінші жылы"],

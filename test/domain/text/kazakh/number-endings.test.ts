@@ -6,7 +6,7 @@ import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 
-/** Sounds of a numeral's last word, listed word by word rather than derived from phonetic rules. */
+/** Sounds of a numeral's last word, listed word by word instead of derived from phonetic rules. */
 const FRONT = new Set("нөл бір екі үш төрт бес жеті сегіз елу жетпіс сексен жүз".split(" "));
 const VOWEL_ENDED = new Set("екі алты жеті жиырма елу".split(" "));
 const VOICELESS_ENDED = new Set("үш төрт бес қырық алпыс жетпіс миллиард".split(" "));
@@ -17,7 +17,7 @@ const SIBILANT_ENDED = new Set("сегіз тоғыз отыз жүз".split(" "
 
 interface Ending {
   readonly name: string;
-  /** Forms that a user may write, each correct for some other numeral. */
+  /** Forms that a user may write. Each is correct for some other numeral. */
   readonly written: readonly string[];
   readonly expected: (word: string) => string;
 }

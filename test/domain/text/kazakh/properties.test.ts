@@ -148,8 +148,8 @@ const fragments = fc.constantFrom(
   "С-300",
 );
 /**
- * Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, characters
- * that compose to others.
+ * Characters that are between a letter and a sign, alone and among fragments: modifier letters, marks,
+ * numbers, and characters that compose to others.
  */
 const oddCharacters = Array.from({ length: 0x1_1000 }, (_, codePoint) =>
   String.fromCodePoint(codePoint),

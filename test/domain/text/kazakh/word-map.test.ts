@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
 import { spokenSentences } from "../../../../core/domain/text/spoken-sentences.js";
 
-/** Each spoken word with its written text. */
+/** Returns each spoken word with its written text. */
 function wordPairs(text: string): string[] {
   const { spoken, words } = normalizeKazakh(text, { expand: true });
   return words.map(

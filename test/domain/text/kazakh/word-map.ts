@@ -5,8 +5,8 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/gu;
 const WORDS = /[^ ,.!?:;—]+/gu;
 
 /**
- * Asserts that every spoken word has a range inside the text, that ranges are in order, and that every letter
- * and digit is in a range or dropped.
+ * Asserts that every spoken word has a range within the text, that ranges are in order, and that every letter
+ * and digit is in a range or was dropped.
  */
 export function assertMapped(text: string, { spoken, words, dropped }: SpokenText): void {
   assert.deepEqual(

@@ -45,7 +45,7 @@ test("a mask lasts as long as the words it hides", () => {
   assert.deepEqual(masked, [words[0], { word: "[PHONE]", start: 1, end: 11.5, confidence: 0.4 }, words[12]]);
 });
 
-test("masks a text but keeps the surrounding white space and marks", () => {
+test("masks a text but keeps the surrounding white space and punctuation", () => {
   const text = "Нөмірім  8 701\n123 45 67, хабарлас.";
   assert.equal(maskedText(text, [{ kind: "phone", first: 1, end: 6 }]), "Нөмірім  [PHONE], хабарлас.");
   assert.equal(maskedText(text, []), text);

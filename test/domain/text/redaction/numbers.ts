@@ -1,7 +1,7 @@
 import { cardinal } from "../../../../core/domain/text/kazakh/numerals.js";
 import * as fc from "../../../support/properties.js";
 
-/** Numbers for the tests of redaction, with their spoken forms. */
+/** Numbers for the redaction tests, with their spoken forms. */
 export type Language = "kazakh" | "russian";
 
 const ONES = ["", "один", "два", "три", "четыре", "пять", "шесть", "семь", "восемь", "девять"];
@@ -17,7 +17,7 @@ const HUNDREDS = [
   ..."сто двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот".split(" "),
 ];
 
-/** Spells digits as one number, with leading zeros one by one. */
+/** Spells digits as one number, and leading zeros one by one. */
 function said(digits: string, language: Language): string[] {
   const zeros = /^0*/.exec(digits)![0].length;
   const words = Array.from({ length: zeros }, () => (language === "kazakh" ? "нөл" : "ноль"));
@@ -43,7 +43,7 @@ export function groupings(length: number): fc.Arbitrary<readonly number[]> {
   });
 }
 
-/** Random group lengths from one to three digits. */
+/** Random group lengths of one to three digits. */
 export function mixedGroupings(length: number): fc.Arbitrary<readonly number[]> {
   return fc.array(fc.integer({ min: 1, max: 3 }), { minLength: length, maxLength: length }).map((sizes) => {
     const groups: number[] = [];
@@ -65,7 +65,7 @@ export function isPlain(digits: string, sizes: readonly number[]): boolean {
   });
 }
 
-/** Splits digits into groups and spells each. */
+/** Splits digits into groups and spells out each. */
 export function grouped(digits: string, sizes: readonly number[], language: Language): string[] {
   const words: string[] = [];
   let at = 0;
@@ -76,7 +76,7 @@ export function grouped(digits: string, sizes: readonly number[], language: Lang
   return words;
 }
 
-/** Digits of a given length. */
+/** Digit strings of a given length. */
 export function digitsOf(length: number): fc.Arbitrary<string> {
   return fc
     .array(fc.integer({ min: 0, max: 9 }), { minLength: length, maxLength: length })
@@ -103,7 +103,7 @@ const AREAS = [
 /** Ten digits with an area code of Kazakhstan or Russia. */
 export const localPhones = fc.tuple(fc.constantFrom(...AREAS), digitsOf(7)).map((parts) => parts.join(""));
 
-/** The two passes of the official algorithm, written out; null if no check digit exists. */
+/** The two passes of the official algorithm, written out. Null if no check digit exists. */
 export function iinCheck(eleven: string): number | null {
   const pass = (weights: readonly number[]) =>
     [...eleven].reduce((sum, digit, at) => sum + Number(digit) * weights[at]!, 0) % 11;
@@ -140,7 +140,7 @@ export const cards = fc
     return fifteen + ((10 - (sum % 10)) % 10);
   });
 
-/** The same digits with another last one. */
+/** Returns the same digits with a different last one. */
 export function broken(digits: string, by: number): string {
   return digits.slice(0, -1) + ((Number(digits.at(-1)) + by) % 10);
 }

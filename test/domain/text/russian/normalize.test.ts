@@ -46,7 +46,7 @@ const READINGS: Readonly<Record<string, readonly (readonly [written: string, spo
     ["22 минуты", "двадцать две минуты"],
     ["21 000 тонн", "двадцать одна тысяча тонн"],
   ],
-  "ordinals by figures": [
+  "ordinals in digits": [
     ["5-й класс", "пятый класс"],
     ["в 5-й школе", "в пятой школе"],
     ["5-я школа", "пятая школа"],
@@ -204,14 +204,14 @@ test("does not split a sentence after an abbreviation", () => {
   );
 });
 
-test("passes words without figures unchanged", () => {
+test("leaves words without digits unchanged", () => {
   for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 20 === 0)) {
     if (/\d|[IVXLCХІ№$+=<>~-]|\p{L}\./u.test(line)) continue;
     assert.equal(spoken(line), readAsWritten(line, {}).spoken);
   }
 });
 
-test("leaves figures to the voice if expansion is off", () => {
+test("leaves digits to the voice if expansion is off", () => {
   assert.equal(normalizeRussian("5 руб.", { expand: false }).spoken, "5 руб.");
 });
 
@@ -239,7 +239,7 @@ test("maps every word to its part of the text", () => {
   assert.deepEqual(dropped, [20]);
 });
 
-test("keeps ranges in order and spells out every figure", () => {
+test("keeps ranges in order and spells out every number", () => {
   const part = fc.constantFrom(
     ..."5 12 1000 2026 0 , . : - – — / % № $ ₽ руб. км г. гг. в с до к по на XX I II и март марта мая года лет -й -ый м -ти -летний +7 ( ) тыс. млн ½ т.е. ул. д. \u00a0 \n а".split(
       " ",

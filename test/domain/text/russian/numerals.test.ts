@@ -4,7 +4,7 @@ import numberToWords from "number-to-words-ru";
 import { CASES, type Gender } from "../../../../core/domain/text/russian/declension.js";
 import { cardinal, compounding, ordinal } from "../../../../core/domain/text/russian/numerals.js";
 
-/** Every number to 1,100, and larger ones of every shape. */
+/** Every number up to 1,100, and larger numbers of every shape. */
 const NUMBERS = [
   ...Array.from({ length: 1_100 }, (_, index) => index + 1),
   ...[
@@ -35,7 +35,7 @@ test("declines cardinals as another library does, in six cases and three genders
   }
 });
 
-/** We leave out "одна" before a leading thousand. */
+/** Our rules omit "одна" before a leading thousand. */
 function plain(words: string): string {
   return words
     .toLowerCase()

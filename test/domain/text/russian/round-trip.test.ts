@@ -36,7 +36,7 @@ const PREPOSITIONS: Readonly<Record<Case, readonly string[]>> = {
   instrumental: ["над", "перед", "между"],
   prepositional: ["при", "о"],
 };
-/** Nouns of the tables, and others inferred from their endings. */
+/** Nouns from the tables, and others whose properties are inferred from their endings. */
 const NOUNS: readonly Noun[] = [
   ROUBLE,
   TENGE,
@@ -66,7 +66,7 @@ function oneOf<Item>(all: readonly Item[]): Item {
   return all[random(all.length)]!;
 }
 
-/** Small numbers as often as large ones. */
+/** Returns small numbers as often as large ones. */
 function randomNumber(): number {
   return 1 + random(oneOf([20, 100, 1_000, 10_000, 1_000_000, 1_000_000_000]));
 }
@@ -108,7 +108,7 @@ const FIGURES: Readonly<Record<string, () => string>> = {
     return `${preposition} ${cardinal(random(24), masculine)} ${minutes}`;
   },
   phones() {
-    // "Четыреста пять" can be one group or two, so no group ends in zeros that the next could fill.
+    // "Четыреста пять" can be one group or two, so no group ends in zeros that the next one could fill.
     const digits = (count: number) => Array.from({ length: count }, () => 1 + random(9)).join("");
     const number = `+7 7${digits(2)} ${digits(3)}-${digits(2)}-${digits(2)}`;
     const { spoken } = normalizeRussian(number, { expand: true });
@@ -153,7 +153,7 @@ for (const [kind, generate] of Object.entries(FIGURES)) {
   });
 }
 
-test("reads every written figure back as the spoken number", () => {
+test("reads every written number back as the spoken one", () => {
   let figures = 0;
   for (const line of corpusLines("ru.txt.br").filter((_, nth) => nth % 4 === 0)) {
     if (/[\dA-Za-z]/.test(line)) continue;
@@ -174,13 +174,13 @@ test("reads every written figure back as the spoken number", () => {
   assert.ok(figures > 2_000, `${figures} figures`);
 });
 
-/** Removes case and gender of numbers, and a bare "один" before a scale. */
+/** Removes the case and gender of numbers, and a bare "один" before a scale. */
 function values(words: readonly string[]): string[] {
   const read = same(words).split(" ").map(russianNumberWord);
   return read.flatMap((word) => (word === null ? [] : [`${word.value}${word.isOrdinal ? "." : ""}`]));
 }
 
-test("recovers the figures of written lines", () => {
+test("recovers the numbers of written lines", () => {
   const lines = corpusLines("ru.txt.br").filter((line) => /\d/.test(line));
   const wrong = lines.filter((line) => {
     const { spoken } = normalizeRussian(line, { expand: true });
@@ -203,7 +203,8 @@ const SCALE_WORD =
 const MONTH_WORD = new RegExp(`(?<=\\d )(?:${MONTHS.join("|")})`, "g");
 
 /**
- * Returns the whole numbers of a text in order, in any notation: "10 тысяч" is 10 000, "XIX" 19, "марта" 3.
+ * Returns the whole numbers of a text in order, whatever their notation: "10 тысяч" is 10 000, "XIX" 19,
+ * "марта" 3.
  */
 function amounts(text: string): string[] {
   const plain = text
@@ -220,7 +221,7 @@ function amounts(text: string): string[] {
 
 const ROMANS = ["", ...Array.from({ length: 30 }, (_, index) => roman(index + 1))];
 
-/** "Один миллион" is "миллион". */
+/** Treats "Один миллион" as "миллион". */
 function same(words: readonly string[]): string {
   return words
     .map(canonical)

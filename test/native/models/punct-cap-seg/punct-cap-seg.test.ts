@@ -27,7 +27,10 @@ before(async () => {
 });
 after(() => model.release());
 
-/** Words with the marks and capitals that a plain reading of the labels gives, from one run over all of them. */
+/**
+ * Words with the punctuation and capitals that a plain reading of the labels gives, from one run over all of
+ * them.
+ */
 const reference = JSON.parse(
   brotliDecompressSync(readFileSync("test/fixtures/sentencepiece/plain-reading.json.br")).toString(),
 ) as { readonly words: readonly string[]; readonly read: readonly (readonly [string, string])[] };
@@ -38,7 +41,7 @@ test("a long text read in windows has the labels of one run", async () => {
   for (const [at, word] of words.entries()) {
     const written = spellings![at] ?? displayedAs(word, cases[at]!);
     const [spelled, mark] = read[at]!;
-    // A full stop without an end of a sentence belongs to the word.
+    // A full stop that does not end a sentence belongs to the word.
     const shown = mark === "." && marks[at] === "" ? `${spelled}.` : spelled;
     assert.deepEqual([written, marks[at]], [shown, shown === spelled ? mark : ""], word);
   }
@@ -55,7 +58,7 @@ function displayedAs(word: string, as: string): string {
   return as === "capital" ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-test("reads no words, empty words and words of unknown letters", async () => {
+test("no words, empty words and words of unknown letters can be read", async () => {
   assert.deepEqual(await model.read([]), { marks: [], cases: [], stops: [], spellings: [] });
   const odd = ["", "漢字", "\u200b", "сәлем"];
   const { marks, cases, stops } = await model.read(odd);
@@ -112,7 +115,7 @@ for (const [what, word, tokens, isLast, expected] of [
   ],
   ["no pieces", "\u200b", [], false, ["", "lower", null]],
 ] as const) {
-  test(`combines the labels of ${what}`, () => {
+  test(`the labels of ${what} are combined`, () => {
     const { mark, case: as, spelling } = wordLabels(word, tokens, isLast);
     assert.deepEqual([mark, as, spelling], expected);
   });
@@ -154,14 +157,14 @@ for (const [what, change, rule] of [
   ["an overlap beyond half", { overlapTokens: 17 }, /overlapTokens must be at most half of longestTokens/],
   ["no tokenizer", { files: {} }, /files must name "model"/],
 ] as const) {
-  test(`rejects a manifest with ${what}`, async () => {
+  test(`a manifest with ${what} is rejected`, async () => {
     const folder = await copyOfPackage(TINY);
     await changeManifest(folder, (manifest) => ({ ...manifest, ...change }));
     await assert.rejects(readPackage(folder, "punctuation"), rule);
   });
 }
 
-test("rejects a damaged tokenizer, and a graph with other outputs, by name", async () => {
+test("a damaged tokenizer and a graph with other outputs are rejected by name", async () => {
   const damaged = await copyOfPackage(TINY);
   await writeFile(join(damaged, "tokenizer.model"), "nothing");
   await assert.rejects(load(damaged), /sha256 of .*tokenizer\.model must be/);

@@ -5,7 +5,10 @@ import { brotliDecompressSync } from "node:zlib";
 import { corpusLines } from "../../../../bench/support/corpora.js";
 import { UnigramTokenizer } from "../../../../native/models/punct-cap-seg/unigram-tokenizer.js";
 
-/** Models, and what python3-sentencepiece 0.1.97 makes of texts with them: `recipes/adapters/punct_cap_seg.py`. */
+/**
+ * Models, and how python3-sentencepiece 0.1.97 splits texts with them, made by
+ * `recipes/adapters/punct_cap_seg.py`.
+ */
 const FIXTURES = "test/fixtures/sentencepiece";
 const TINY = readFileSync("test/fixtures/adapters/tiny-punct-cap-seg/tokenizer.model");
 const NMT_NFKC = unpacked("nmt-nfkc.model.br");
@@ -51,14 +54,14 @@ test("words alone have the pieces that they have in a line", () => {
   }
 });
 
-test("rejects what is no such model, with the reason", () => {
+test("a file that is no such model is rejected with the reason", () => {
   for (const [bytes, reason] of [
     [Buffer.alloc(0), /no pieces/],
     [Buffer.from("not a model at all"), /./],
     [TINY.subarray(0, TINY.length >> 1), /./],
   ] as const)
     assert.throws(() => new UnigramTokenizer(bytes), reason);
-  // Trainer's field 3: byte pairs instead of unigrams.
+  // Field 3 of the trainer settings says byte pairs instead of unigrams.
   const pairs = Buffer.concat([TINY, Buffer.from([0x12, 2, 0x18, 2])]);
   assert.throws(() => new UnigramTokenizer(pairs), /must be unigrams/);
 });

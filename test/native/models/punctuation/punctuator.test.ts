@@ -4,7 +4,7 @@ import { corpusLines } from "../../../../bench/support/corpora.js";
 import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
 import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
 
-/** Lines joined without their boundaries, as from a recogniser. */
+/** The number of lines that are joined without their boundaries, as from a recogniser. */
 const JOINED = 3;
 const MARKS = [",", ".", "?"] as const;
 
@@ -35,7 +35,7 @@ for (const { file, least } of [
   { file: "kk-heldout.txt.br", least: { ",": 0.38, ".": 0.7, "?": 0.7 } },
   { file: "ru-heldout.txt.br", least: { ",": 0.6, ".": 0.68, "?": 0.7 } },
 ]) {
-  test(`restores the marks of held-out lines (${file}) with the accuracy that its card states`, async () => {
+  test(`the punctuation of held-out lines (${file}) is restored with the accuracy that the model card states`, async () => {
     const counts = Object.fromEntries(MARKS.map((mark) => [mark, { right: 0, wrong: 0, missed: 0 }]));
     const lines = corpusLines(file).filter((line) => !/[\dA-Za-z]/.test(line) && /[.?!]$/.test(line));
     for (let first = 0; first + JOINED <= lines.length; first += JOINED) {
@@ -79,7 +79,7 @@ test("returns nothing for no words", async () => {
   assert.deepEqual(await punctuator.read([]), { marks: [], cases: [], stops: [] });
 });
 
-/** Words of a line, each with the first stop or comma after it. */
+/** The words of a line, each with the first full stop or comma after it. */
 function markedWords(line: string): { word: string; mark: string }[] {
   return [...line.matchAll(/([\p{L}\p{M}]+)([^\p{L}\p{M}]*)/gu)].map(([, word = "", behind = ""]) => ({
     word: word.toLowerCase(),

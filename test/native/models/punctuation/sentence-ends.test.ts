@@ -4,7 +4,10 @@ import { GrowingSentence, SentenceEnds } from "../../../../native/models/punctua
 
 const ends = new SentenceEnds();
 
-/** Probabilities of a sentence end after each word, computed by the recipe's network in float32 with PyTorch. */
+/**
+ * The probabilities of a sentence end after each word, computed in float32 by the recipe's network with
+ * PyTorch.
+ */
 const BY_RECIPE: Readonly<Record<string, readonly number[]>> = {
   "он пятнадцатого марта заплатил сто двадцать тысяч тенге": [
     0.0009, 0.0031, 0.0074, 0.0646, 0.0747, 0.0203, 0.1115, 0.3821,
