@@ -29,7 +29,7 @@ async function namesOf(): Promise<ReadonlySet<string>> {
 }
 
 /** The service's metrics with all observers in use. */
-export function everyMetric(): Metrics {
+function everyMetric(): Metrics {
   const metrics = new Metrics({ withProcess: true });
   metrics.observeSpool(() => 0);
   metrics.observeHeldSpeech(() => 0);
