@@ -367,6 +367,11 @@ test("the reference page starts with the limits of the models", async () => {
   assert.ok(!html.includes("<b>svc-kk-ru-v2</b>"), "a model without notes says nothing");
 });
 
+test("the reference page is also served with a trailing slash", async () => {
+  const [page, withSlash] = [await fetch(`${running.base}/docs`), await fetch(`${running.base}/docs/`)];
+  assert.deepEqual([withSlash.status, await withSlash.text()], [200, await page.text()]);
+});
+
 test("every page of docs is linked on the reference page and served as written", async () => {
   const folder = new URL("../../../docs/", import.meta.url);
   const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
