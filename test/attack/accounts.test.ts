@@ -51,7 +51,7 @@ for (const front of FRONTS) {
       return last;
     };
 
-    // Issue 12: a quadratic pattern, run before any limit, blocked the service for 11 to 18 s.
+    // A quadratic pattern, run before any limit, once blocked the service for 11 to 18 s.
     test("an overlong address is rejected before it is parsed", async () => {
       const email = `a@${".".repeat(65_000)}@`;
       for (const path of ["/sign-in", "/sign-up"]) {
@@ -80,7 +80,7 @@ for (const front of FRONTS) {
       }
     });
 
-    // Issue 12: behind a proxy all clients shared one address.
+    // Behind a proxy, all clients once shared one address.
     test("behind a trusted proxy no client can use up another's attempts", async () => {
       const guess = async (peer: string, forwarded: string) =>
         (await client(peer).ask("POST", "/sign-in", { body: {}, headers: { "x-forwarded-for": forwarded } }))
@@ -132,7 +132,7 @@ for (const front of FRONTS) {
       assert.ok(!service.output().includes('"level":50'), "nothing of it was an error of ours");
     });
 
-    // Issue 12: open invitations outlived the removal of their owner.
+    // Open invitations once outlived the removal of their owner.
     test("invitations become invalid when their owner is removed, is demoted or leaves", async () => {
       const first = await person();
       const second = await person({ invitation: await invitation(first, "owner") });
@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.deepEqual([ofSecond.status, ofFirst.status].includes(200), true);
     });
 
-    // Issue 12: ended keys opened live sockets for five more minutes, and open ones continued.
+    // Ended keys once opened live sockets for five more minutes, and open ones continued.
     for (const path of ["/v1/stream", "/v1/listen"]) {
       test(`a revoked key immediately ends its sessions on ${path}, with their audio charged`, async () => {
         const { who, at } = await person();

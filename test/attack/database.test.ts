@@ -1,5 +1,4 @@
-// Checks clients and the ledger during the worst failures of the database (issue 12, "From the attack", 3 and
-// 14).
+// Checks clients and the ledger during the worst failures of the database.
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

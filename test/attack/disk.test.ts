@@ -1,5 +1,4 @@
-// A disk that uploads share with the database, and that is full or read-only (issue 12, "From the attack", 11
-// and 14).
+// A disk that uploads share with the database, and that is full or read-only.
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

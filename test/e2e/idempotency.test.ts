@@ -318,7 +318,6 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS + FILE_CREDITS);
     });
 
-    // Issue 12, "From the attack", line 10.
     test("different audio behind a paid url is not transcribed for free", async () => {
       const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));

@@ -1,4 +1,4 @@
-// Issue 12, strangers 1: tested through the sockets that console, command line and Deepgram's clients use.
+// Partials through the sockets that the console, the command line and Deepgram's clients use.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";

@@ -1,4 +1,4 @@
-// Issue 35: what a worker has read of open utterances, states or windows, is lost with it.
+// A worker that dies takes the states and windows of its open utterances with it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startLiveWorker } from "../../native/start-workers.js";

@@ -71,7 +71,6 @@ test("deletes the oldest files to make room, except while they are read", async 
   assert.deepEqual((await readdir(folder)).sort(), ["req_e", "req_f"], "what was given up counts no more");
 });
 
-// Issue 12, "From the attack", line 10.
 test("an owner gets at most half of the space; the largest owner loses files first", async (t) => {
   const folder = await newFolder(t);
   const files = await openFiles(t, folder, 600_000);

@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 4: the amount of speech in memory.
+// Clients that request long speech and do not read it must not fill the memory.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";

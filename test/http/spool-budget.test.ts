@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 11: spooled files share the disk with the database.
+// Spooled files share the disk with the database.
 import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Issue 12, "From the attack", line 4: a client that reads a response byte by byte kept it in memory for
-// hours.
+// A client that reads a response byte by byte once kept it in memory for hours.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

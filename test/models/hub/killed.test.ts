@@ -28,7 +28,6 @@ const MOST_AHEAD = 10;
 /** Maximum number of folder checks, about 50 µs each, between the last byte and the kill. */
 const MOST_LOOKS = 300;
 
-// Issue 15, acceptance 1.
 test(`kill -9 at random moments of ${KILLS * AT_ONCE} additions leaves no broken package`, async () => {
   const { path, entry, catalogue } = await catalogueWithBallast();
   const { commit, files } = REPOSITORIES["tiny/gigaam"]!;

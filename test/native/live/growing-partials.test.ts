@@ -1,4 +1,4 @@
-// Issue 15: graphs that cannot stream had no partials; open utterances are read again while they grow.
+// Graphs that cannot stream read open utterances again while they grow, to have partials.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
-// Issue 15: GigaAM's word error nearly doubles on telephone audio that was resampled in floats and not rounded to 16 bits.
+// GigaAM's word error nearly doubles on telephone audio that was resampled in floats and not rounded to 16
+// bits.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

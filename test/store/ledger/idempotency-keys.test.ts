@@ -281,7 +281,6 @@ test("one sweep removes at most a thousand keys", async () => {
   assert.equal(await ledger.idempotencyKeys.removeExpired(), 500);
 });
 
-// Issue 12, "From the attack", line 10.
 test("an organization beyond its limit loses only its own oldest bodies", async () => {
   const other = (await ledger.organizations.create("other")).id;
   await ledger.sql`

@@ -448,7 +448,7 @@ test("a live session ends when another service has presumed its own stopped and 
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 6, held: 0 });
 });
 
-// Issue 12: the clock of the database's machine is set forwards or back by hours.
+// An operator or NTP sets the clock of the database's machine forwards or back by hours.
 test("a jump of the wall clock neither ends a running service's work nor keeps a stopped one alive", async (t) => {
   const organizationId = await newOrganization();
   // Longer than a busy machine delays a heartbeat, and short enough to wait for.

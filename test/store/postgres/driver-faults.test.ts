@@ -1,4 +1,4 @@
-// Issue 12, "From the attack", line 3: the last guard after the patched driver.
+// The last guard, for rejections that the patched driver still leaves unhandled.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

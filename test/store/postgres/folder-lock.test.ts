@@ -61,7 +61,7 @@ test("the lock of an earlier process with the same id is taken over", async () =
   await (await lockFolder(folder, "service")).release();
 });
 
-// Issue 12, "From the attack", line 13.
+// In a container without an init process, a killed service stays a zombie: its process ID still exists.
 test("the lock of a zombie is taken over", {
   skip: process.platform !== "linux",
 }, async (t) => {

@@ -88,7 +88,7 @@ async function proxied(
   return through;
 }
 
-// Issue 12, "From the attack", line 3.
+// The driver fetches array types on a new connection, before the query that opened it.
 test("a query survives a connection that closes while it fetches types", async (t) => {
   let endedCount = 0;
   const through = await proxied(t, (said, client) => {
