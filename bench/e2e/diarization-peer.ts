@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
@@ -24,7 +25,7 @@ const RATE_HZ = 16_000;
  * with the same audio. Saves the peer's turns and embeddings, so that the tests need no peer. A smoke run
  * compares with the saved ones.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const peer = smoke ? null : await installPeer();
   const saved = smoke ? readDiarizationReference() : null;
   const model = await Pyannote.load(await readPackage<PyannoteManifest>(PACKAGE, "diarization"), {

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
@@ -92,10 +93,7 @@ const OFFLINE_WAYS: readonly Way[] = [
  * utterances whole and in windows. FOLDER contains packages; those of the recipe
  * `models/recipes/adapters/true_shapes` by default. The result of a part of them is `families-PART`.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folder = smoke ? TINY : resolve(options.args[0] ?? TRUE_SHAPES);
   if (!existsSync(folder))

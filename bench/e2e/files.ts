@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,13 +43,7 @@ interface Contestant {
  * alternating in one process) and with the graphs alone. The peer receives the pieces of speech, which our
  * engine must find itself, and decodes greedily; ours uses the language model. Five rounds take two minutes.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const rounds = smoke ? 1 : Number(args[0] ?? ROUNDS);
   const pcm = await joinedRecordings(smoke ? 20 : SECONDS);
   const folder = await mkdtemp(join(tmpdir(), "dauys-files-"));

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -50,13 +51,7 @@ const OWN: Runtime = {
 /**
  * `npm run bench -- front`: the catalog and the check of a key, compared with bare handlers.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { runtimes: { type: "string" } } });
   const runtimes = values.runtimes === undefined ? [OWN] : (JSON.parse(values.runtimes) as Runtime[]);
   const parameters = {

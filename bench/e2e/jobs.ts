@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DauysClient } from "../../src/client/node.js";
@@ -28,7 +29,7 @@ interface Samples {
  * the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
  * database. `FILE_WORKERS` reaches the service (1).
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const size = smoke ? SIZES.smoke : SIZES.full;
   const workers = process.env["FILE_WORKERS"] ?? "1";
   const service = await startServiceProcess({ LOG_LEVEL: "error", FILE_WORKERS: workers });

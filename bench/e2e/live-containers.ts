@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -28,7 +29,7 @@ type Messages = Readonly<Record<(typeof FORMS)[number], readonly Uint8Array[]>>;
  * `npm run bench -- live-containers`: how much later finals of WebM and Ogg arrive than those of samples, in
  * real time at the same time; and what a decoder's start costs.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
   await creditDevelopment(service, 1_000_000_000);
   try {

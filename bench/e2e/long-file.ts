@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { execFile } from "node:child_process";
 import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -27,7 +28,7 @@ interface Peaks {
  * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder use
  * for it. `FILE_WORKERS` reaches the service (1).
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const seconds = options.smoke ? SMOKE_SECONDS : WHOLE_SECONDS;
   const folder = await mkdtemp(join(tmpdir(), "dauys-long-file-"));
   const workers = process.env["FILE_WORKERS"] ?? "1";

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,10 +24,7 @@ const SAMPLE_RATE_HZ = 16_000;
  * generates: size, CPU time per utterance with one thread, alternating, and the share of log-prob rows with
  * the same best output. By default, packages with real shapes.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const named = options.args.length > 0 ? options.args.map((path) => resolve(path)) : undefined;
   const shapes = ["gigaam-220m", "fastconformer-115m"]

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
@@ -52,10 +53,7 @@ interface Stream {
  * with one thread per graph: first audio and underruns of a player that starts with it, sentence by sentence
  * and in parts.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folders = smoke ? [TINY] : options.args.map((folder) => resolve(folder));
   if (folders.length === 0) throw new Error("give at least one folder of a package of the family vits");

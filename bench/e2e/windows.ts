@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import { bestToken, GreedyDecoder } from "../../core/domain/decoding/greedy.js";
 import { countWordEdits, errorRates } from "../../core/domain/text/error-rate.js";
@@ -40,10 +41,7 @@ interface Texts {
  * the bundled one from its first layer on: each window starts without any state. Recordings are joined to
  * utterances of 12 s. Counts words, so the machine need not be quiet.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const limit = smoke ? 4 : Number(options.args[0] ?? Number.POSITIVE_INFINITY);
   const items = smoke

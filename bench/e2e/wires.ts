@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { type Delays, delaysOver, LIVE_WIRES, type LiveWire, MESSAGE_MS } from "../support/live-wires.js";
@@ -29,7 +30,7 @@ interface WireFigure {
  * audio of every protocol that speaks compared with that of `/v1/tts/stream`: the same audio and texts,
  * alternating, in one run of one service. Three minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", MODEL_PRELOAD: "true" });
   try {
     await creditDevelopment(service, 1_000_000_000);

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -22,7 +23,7 @@ const OPTIONS = {
 const WIDER = [64, 128] as const;
 
 /** Five seconds of speech: the search in typed arrays compared with the same search over maps of strings. */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const model = LanguageModel.parse(gunzipSync(readFileSync(MODEL)));
   const logProbs = spokenLogProbs(model.vocabulary);
   const search = new PrefixBeamSearch(model.vocabulary, model, OPTIONS);

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -84,13 +85,7 @@ type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[
  * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay off within the
  * latency budget to `device-tuning.json` in the data folder, for the next start of the service.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {

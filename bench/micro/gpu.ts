@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,13 +60,7 @@ interface GpuOptions {
  * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same model as the limit.
  * `--pack FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without a network needs to run it.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {

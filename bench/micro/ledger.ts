@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -77,7 +78,7 @@ const SMOKE: Sizes = {
  * statement each, as the previous version did, compared with batches, alternating. CPU times are valid on a
  * busy machine too.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const sizes = smoke ? SMOKE : FULL;
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-ledger-"));
   const server = await EmbeddedPostgres.start({ dataDir, purpose: "service", log: LOG });

@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Bench } from "tinybench";
@@ -27,7 +28,7 @@ const HOT_WORDS = ["конференция", "номер", "абонент", "с
  * Recordings of people with the shipped model's settings: the native search compared with its reference,
  * including all their results.
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { binding, missing } = loadBinding();
   if (binding === null) {
     console.log(`native-beam-search: nothing to compare, ${missing}`);

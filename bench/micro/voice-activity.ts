@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
@@ -37,7 +38,7 @@ const SHAPES = [
  * at a time and in batches, and with the near voice, alternating in one process. A minute; the first run
  * installs Silero.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
     intraOpThreads: 1,
   });

@@ -32,6 +32,10 @@ export function audioBodyOf(source: Exclude<AudioSource, { readonly url: string 
   return { body: { type: "chunks", sizeBytes: null, isRepeatable: false, open }, fileName: null };
 }
 
+export function isUrl(source: unknown): source is { readonly url: string } {
+  return typeof source === "object" && source !== null && "url" in source && typeof source.url === "string";
+}
+
 /** Returns a name that fits into a header, which must be ASCII; only the extension matters. */
 export function headerName(fileName: string): string {
   const ending = /\.[0-9A-Za-z]+$/.exec(fileName)?.[0] ?? ".wav";

@@ -1,4 +1,4 @@
-import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
+import { type AudioBody, type AudioSource, audioBodyOf, headerName, isUrl } from "./audio-source.js";
 import { ApiError } from "./errors.js";
 import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
@@ -7,28 +7,14 @@ import { LiveSpeech } from "./live-speech.js";
 import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
 import type { Platform } from "./platform.js";
-import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
+import { queryOf, type RecordingOptions, transcribeQuery, urlOf } from "./query.js";
 import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { UploadProgress } from "./transport.js";
-import type {
-  Balance,
-  Health,
-  KeyInfo,
-  Model,
-  RawFormat,
-  Readiness,
-  Recognizer,
-  RedactedKind,
-  Speech,
-  SpeechFrame,
-  SpeechRequest,
-  StreamToken,
-  Transcription,
-  Usage,
-  Voices,
-} from "./types.js";
+import type { StreamToken } from "./live-types.js";
+import type { Balance, Health, KeyInfo, Model, Readiness, Recognizer, Usage, Voices } from "./service-types.js";
+import type { Speech, SpeechFrame, SpeechRequest } from "./speech-types.js";
+import type { Transcription } from "./transcription-types.js";
 
 export interface ClientOptions {
   /** Address of the service, such as "https://speech.example.org"; may include a path. */
@@ -69,34 +55,7 @@ export interface SpeakStreamOptions extends SpeakOptions {
   readonly frames?: "sentences" | "chunks" | undefined;
 }
 
-export interface TranscribeOptions extends BilledOptions {
-  /** Id of a recognition model; default: the service's default. */
-  readonly model?: string | undefined;
-  /** Adds `words` and `segments`, for free. */
-  readonly timestamps?: boolean | undefined;
-  /** Tells speakers apart: adds `speaker` to `words` and `segments`, which it includes; default false. */
-  readonly diarize?: boolean | undefined;
-  /** The number of speakers, if it is known; only with `diarize`. */
-  readonly speakers?: number | undefined;
-  /** Words and phrases to prefer, at most 100, in letters of the model. */
-  readonly hotWords?: readonly HotWord[] | undefined;
-  /** Adds `display_text`: capitals, punctuation and figures; default false. */
-  readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
-  readonly numerals?: "auto" | "all" | "none" | undefined;
-  /** Masks personal data in all texts. */
-  readonly redact?: readonly RedactedKind[] | undefined;
-  /**
-   * `split` transcribes each channel separately, up to 8, and charges each: words and segments have a
-   * `channel`. Default `mix`: all channels become one.
-   */
-  readonly channels?: "mix" | "split" | undefined;
-  /** Format of samples without a header; default: the source is a file. */
-  readonly raw?: RawFormat | undefined;
-  /** Its extension tells the container format; default: the name of the source, or `audio.wav`. */
-  readonly fileName?: string | undefined;
-  /** Called during the upload. */
-  readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
+export interface TranscribeOptions extends RecordingOptions {
   /**
    * Called with the transcribed share of the audio, 0 to 1, which restarts at 0 if the service retries. With
    * it, `timeoutMs` limits the time between two events.
@@ -314,10 +273,6 @@ export class ServiceClient {
     const response = await this.#requester.open(plan, options);
     return (await response.json()) as T;
   }
-}
-
-function isUrl(source: AudioSource): source is { readonly url: string } {
-  return "url" in source && typeof source.url === "string";
 }
 
 /** Returns an address with a trailing slash, so that relative paths keep its own path. */

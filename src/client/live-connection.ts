@@ -3,7 +3,7 @@ import type { LiveEnding } from "./live-ending.js";
 import type { LiveHistory, LiveHistoryReader, LiveItem } from "./live-history.js";
 import { type LiveEndpoint, type LiveSocket, openLiveSocket } from "./live-socket.js";
 import { SendWindow } from "./send-window.js";
-import type { LiveMessage } from "./types.js";
+import type { LiveMessage } from "./live-types.js";
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024;
 /** Sending pauses above this: data in the socket's buffer cannot be taken back. */

@@ -71,6 +71,11 @@ export function tick(at: number): Tick {
   return { at, label: String(at) };
 }
 
+/** A tick at each different value, ascending. */
+export function ticksAt(values: readonly number[]): readonly Tick[] {
+  return [...new Set(values)].sort((a, b) => a - b).map(tick);
+}
+
 export function lastOf(ticks: readonly Tick[]): number {
   return ticks.at(-1)?.at ?? 1;
 }
@@ -105,6 +110,24 @@ export function curve(
   return [
     `<polyline class="line ${colour} ${mark}" stroke-width="2.5" points="${path}"/>`,
     ...points.map(({ x, y }) => dot(x, y, colour, mark === "line" ? 3.5 : 2.5)),
+  ];
+}
+
+/** A median over its tail percentile. */
+export function medianAndTail(
+  points: readonly { readonly x: number; readonly median: number; readonly tail: number }[],
+  colour: Colour,
+): readonly string[] {
+  return [
+    ...curve(
+      points.map(({ x, tail }) => ({ x, y: tail })),
+      colour,
+      "tail",
+    ),
+    ...curve(
+      points.map(({ x, median }) => ({ x, y: median })),
+      colour,
+    ),
   ];
 }
 

@@ -35,8 +35,8 @@ function everyMetric(): Metrics {
   metrics.observeHeldSpeech(() => 0);
   metrics.observeDeviceErrors([], () => 0);
   metrics.observeRuns([1], () => [{ graph: "any", counts: [0, 0], sumMs: 0, rows: 0 }]);
-  metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
-  metrics.observeCallRoom(() => ({}));
+  metrics.fleet.readProcesses(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
+  metrics.fleet.readCallCapacity(() => ({}));
   metrics.observeLiveLateness(() => new Map());
   return metrics;
 }

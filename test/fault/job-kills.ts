@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Sql } from "postgres";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { Job } from "../../src/client/types.js";
+import type { Job } from "../../src/client/job-types.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";

@@ -11,7 +11,7 @@ import { writeWav } from "../../core/domain/audio/wav.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { LiveFinal } from "../../src/client/types.js";
+import type { LiveFinal } from "../../src/client/live-types.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
