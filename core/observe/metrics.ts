@@ -73,7 +73,6 @@ export class Metrics {
     "Pieces of text not found in the sentence cache",
   );
   readonly ttsCacheBytes = this.#make.gauge("tts_cache_bytes", "Memory used by cached pieces");
-  /** Observer of the sentence cache. */
   readonly observeSentenceCache = {
     hit: () => this.ttsCacheHits.inc(),
     missed: () => this.ttsCacheMisses.inc(),
@@ -129,7 +128,6 @@ export class Metrics {
     "Ended runs of jobs in this service; lost ones are repeated",
     ["outcome"],
   );
-  /** Observer of jobs. */
   readonly observeJobs = {
     counted: ({ queued, running }: { readonly queued: number; readonly running: number }) => {
       this.jobsQueued.set(queued);
@@ -142,7 +140,6 @@ export class Metrics {
     "Attempts at webhooks of jobs: delivered, to be retried, or given up",
     ["outcome"],
   );
-  /** Observer of webhooks. */
   readonly observeWebhooks = {
     sent: (outcome: "delivered" | "retried" | "failed") => this.webhooksSent.inc({ outcome }),
   };

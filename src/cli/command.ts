@@ -91,7 +91,6 @@ export function wholeNumber(name: string, text: string, most: number): number {
   throw new UsageError(`${name} must be a whole number from 1 to ${most}, received "${text}"`);
 }
 
-/** Returns the error for a missing or unknown action. */
 export function unknownAction(given: string | undefined, actions: readonly string[]): UsageError {
   const [last, ...others] = actions.toReversed();
   const choices = others.length === 0 ? last : `${others.reverse().join(", ")} or ${last}`;

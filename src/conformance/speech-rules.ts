@@ -9,7 +9,6 @@ const SENTENCE_END = /[.!?]+/g;
 /** A third of a second, and room for servers that count differently. */
 const SHORT_SECONDS = 0.75;
 
-/** Rules on the frames of an answer. */
 export const SPEECH_RULES: Readonly<Record<SpeechRule, (answer: Answer) => Verdict>> = {
   "whole frames": (answer) => {
     const { frames, isWhole } = framesOf(answer);

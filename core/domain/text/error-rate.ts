@@ -71,7 +71,6 @@ export function countCharacterEdits(pair: ScoredPair): EditCount {
   return countEdits([...normalizeForScoring(pair.reference)], [...normalizeForScoring(pair.hypothesis)]);
 }
 
-/** Edits by word. */
 export function countWordEdits(pair: ScoredPair): EditCount {
   return countEdits(wordsOf(pair.reference), wordsOf(pair.hypothesis));
 }

@@ -28,7 +28,6 @@ interface AddObserver {
   note(message: string): void;
 }
 
-/** Options of every addition. */
 export interface Addition {
   readonly catalogue: readonly CatalogueEntry[];
   readonly folders: ModelFolders;

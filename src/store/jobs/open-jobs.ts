@@ -17,7 +17,6 @@ export interface StoredJobs {
 
 export function openJobs(parts: {
   readonly sql: Sql;
-  /** Schema of the queue. */
   readonly queueSchema: string;
   readonly serviceId: string;
   readonly limits: JobLimits;
