@@ -1,7 +1,7 @@
 import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import { type ErrorRates, errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
 import { prepareSet } from "../evaluate/prepare.js";

@@ -1,5 +1,5 @@
 import { type SolverSchedule, swaySchedule } from "../../core/domain/synthesis/schedule.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resample } from "../../core/domain/audio/resample.js";
-import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
+import { decodeGreedily } from "./decode-greedily.js";
 import type { Chunking } from "../../core/domain/synthesis/solver-chunks.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { BeamDecoder } from "../../core/domain/decoding/beam-decoder.js";
 import { outputBias } from "../../core/domain/decoding/output-bias.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { type Heard, hear, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";

@@ -1,4 +1,4 @@
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Place, PROVIDERS, takesDevice } from "../../core/domain/placement/provider.js";
-import { chooseRows, type RowTime } from "../../core/domain/placement/row-choice.js";
+import { chooseRows, type RowTime } from "../support/row-choice.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
 import type { Sizes } from "../../native/devices/feeds.js";

@@ -1,4 +1,4 @@
-import type { ErrorRates } from "../../core/domain/text/error-rate.js";
+import type { ErrorRates } from "../evaluate/error-rates.js";
 import {
   columns,
   interval,

@@ -3,7 +3,7 @@ import { connect as connectSocket } from "node:net";
 import { test } from "node:test";
 import { connect } from "@nats-io/transport-node";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
-import { InProcessHub } from "../../src/bus/in-process-bus.js";
+import { InProcessHub } from "../support/in-process-bus.js";
 import { connectNats } from "../../src/bus/nats-bus.js";
 import { eventually } from "../support/eventually.js";
 import { busContract } from "./bus-contract.js";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Response } from "playwright-core";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { SYNTHESIS_TARIFF } from "../../core/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";

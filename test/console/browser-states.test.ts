@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../bench/support/free-port.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { endAtFirstFailure } from "../support/chain.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";

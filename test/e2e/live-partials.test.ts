@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { type ShownUtterance, shownUtterances, tailLetters } from "../../bench/support/partial-tails.js";
 import { joinedStream, SAMPLE_RATE_HZ, speak, speechOf } from "../../bench/support/spoken-stream.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import type { ListenServerMessage } from "../../core/protocol/listen-messages.js";
 import { speech } from "../support/audio.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";

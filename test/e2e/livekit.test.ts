@@ -10,7 +10,7 @@ import * as openai from "@livekit/agents-plugin-openai";
 import { AudioFrame } from "@livekit/rtc-node";
 import { toFloat, toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { pace } from "../support/pace.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 

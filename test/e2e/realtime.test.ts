@@ -8,7 +8,7 @@ import OpenAI6 from "openai-6";
 import { OpenAIRealtimeWS } from "openai-6/realtime/ws";
 import { WebSocket } from "ws";
 import { StreamedPcm } from "../../core/domain/audio/streamed-pcm.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";
 import { append, RealtimeEvents } from "../support/realtime-events.js";

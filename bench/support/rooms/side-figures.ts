@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeWav } from "../../../core/domain/audio/wav.js";
-import { errorRates } from "../../../core/domain/text/error-rate.js";
+import { errorRates } from "../../evaluate/error-rates.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { groupBy } from "../../evaluate/group-by.js";
 import { percent, table } from "../../evaluate/report.js";

@@ -4,7 +4,7 @@ import { after, before, type TestContext, test } from "node:test";
 import type { LiveEngine, LiveEngineOptions } from "../../../actors/live/engine.js";
 import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
 import { startLiveWorker } from "../../../native/start-workers.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { cut, joined, silence, speech } from "../../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";

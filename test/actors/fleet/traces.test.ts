@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_SPAN } from "../../../core/ports/span.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";

@@ -6,7 +6,7 @@ import type { Versions } from "../../../actors/fleet/heartbeats.js";
 import { readBundle } from "../../../actors/fleet/lane-records.js";
 import type { LiveHost } from "../../../actors/node/live-host.js";
 import { startLiveWorker } from "../../../native/start-workers.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { cut, joined, silence, speech } from "../../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";
