@@ -110,7 +110,7 @@ describeRealtime("errors and limits of /v1/realtime", (realtime) => {
   });
 
   test("an organization's sockets are limited, with or without audio", async () => {
-    const limited = await startTransport(front, {
+    const limited = await startTransport(realtime.front, {
       limitsOf: () => ({ synthesis: 1, files: 1, live: 1 }),
     });
     const connect = () =>
@@ -129,7 +129,7 @@ describeRealtime("errors and limits of /v1/realtime", (realtime) => {
   });
 
   test("a stopping service also closes sockets without audio", async () => {
-    const stopping = await startTransport(front);
+    const stopping = await startTransport(realtime.front);
     const socket = new WebSocket(`ws://127.0.0.1:${stopping.port}/v1/realtime`, {
       headers: { authorization: `Bearer ${GOOD_KEY}` },
     });

@@ -22,6 +22,7 @@ export const PIECE = new Uint8Array(4_800);
 export const MANUAL = update({ audio: { input: { turn_detection: null } } });
 
 export interface Realtime {
+  readonly front: (typeof FRONTS)[number];
   readonly running: RunningTransport;
   opened(query?: string, headers?: Record<string, string>): ReturnType<typeof openSocket>;
 }
@@ -43,6 +44,7 @@ export function describeRealtime(name: string, tests: (realtime: Realtime) => vo
       });
       after(() => running.stop());
       tests({
+        front,
         get running() {
           return running;
         },
