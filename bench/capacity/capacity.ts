@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { readFileSync } from "node:fs";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type CapacityInputs, type CapacityRow, plan, wallsOf } from "../support/capacity-model.js";
 

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type CellFigures, type Rule, simulateCell } from "../support/cell-simulation.js";
 import { percentiles } from "../support/percentiles.js";

@@ -1,8 +1,8 @@
-import type { BenchOptions } from "../bench-options.js";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { runLive } from "../support/live-client.js";

@@ -1,6 +1,6 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/patience.js";
+import type { BenchOptions } from "../bench-options.js";
 import { percent, table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";

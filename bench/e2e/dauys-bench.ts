@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -6,6 +5,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { benched, writeClip } from "../support/bench-command.js";
 import { freePort } from "../support/free-port.js";

@@ -1,10 +1,10 @@
-import type { BenchOptions } from "../bench-options.js";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { PyannoteManifest } from "../../native/models/pyannote/manifest.js";
 import { Pyannote } from "../../native/models/pyannote/pyannote.js";
+import type { BenchOptions } from "../bench-options.js";
 import {
   DIARIZATION_CASES,
   DIARIZATION_REFERENCE,

@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
@@ -10,6 +9,7 @@ import { findPackages, readManifest } from "../../native/models/find-packages.js
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";

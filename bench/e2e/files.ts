@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,7 @@ import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import { copyState } from "../../native/models/state-rows.js";
+import type { BenchOptions } from "../bench-options.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, type SpokenItem } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type EngineProcess, startEngineProcess } from "../support/engine-process.js";
 import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";

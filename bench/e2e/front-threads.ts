@@ -1,9 +1,9 @@
-import type { BenchOptions } from "../bench-options.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { cpuSecondsOf, mainThreadCpuSecondsOf, TEST_KEY } from "../support/service-process.js";
 

@@ -1,9 +1,9 @@
-import type { BenchOptions } from "../bench-options.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type QuietRound, quietRound, tableOf } from "../support/quiet-round.js";
 import { recognizerIn } from "../support/recognizer.js";

@@ -1,10 +1,10 @@
-import type { BenchOptions } from "../bench-options.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DauysClient } from "../../src/client/node.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";

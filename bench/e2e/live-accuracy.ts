@@ -1,6 +1,6 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
+import type { BenchOptions } from "../bench-options.js";
 import { type ErrorRates, errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";

@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,6 +8,7 @@ import { littleEndianBytes } from "../../core/domain/audio/pcm.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { createLog } from "../../core/observe/log.js";
 import { LiveDecoders } from "../../src/input/media/live-decoders.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";

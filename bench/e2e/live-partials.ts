@@ -1,6 +1,6 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
+import type { BenchOptions } from "../bench-options.js";
 import { type ErrorRates, errorRates } from "../evaluate/error-rates.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type DecoderRun, runEngine, runPeer } from "../support/paced-decoders.js";
 import { PEER_PACKAGE, preparePeer } from "../support/peer-recognizer.js";

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";

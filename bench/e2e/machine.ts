@@ -1,7 +1,7 @@
-import type { BenchOptions } from "../bench-options.js";
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { runLiveRound } from "../support/live-round.js";

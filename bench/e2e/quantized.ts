@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,6 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import { quantizePackage } from "../../src/models/quantize.js";
+import type { BenchOptions } from "../bench-options.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";

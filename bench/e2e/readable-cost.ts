@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { type LiveRound, runLiveRound } from "../support/live-round.js";

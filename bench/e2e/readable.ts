@@ -1,7 +1,7 @@
-import type { BenchOptions } from "../bench-options.js";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { Punctuator } from "../../native/models/punctuation/punctuator.js";
+import type { BenchOptions } from "../bench-options.js";
 import { RECORDINGS } from "../evaluate/paths.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";

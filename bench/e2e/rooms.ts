@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { parseArgs } from "node:util";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { recognizerIn } from "../support/recognizer.js";

@@ -1,8 +1,8 @@
-import type { BenchOptions } from "../bench-options.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { saveResult } from "../save-result.js";
 import { type Percentiles, percentiles, showPercentiles } from "../support/percentiles.js";

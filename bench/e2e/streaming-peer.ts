@@ -1,8 +1,8 @@
-import type { BenchOptions } from "../bench-options.js";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
+import type { BenchOptions } from "../bench-options.js";
 import { doubledLogits, installPeer, PEER_PACKAGE, type PeerModule } from "../support/peer-recognizer.js";
 import { recognizerIn } from "../support/recognizer.js";
 import {

@@ -1,8 +1,8 @@
-import type { BenchOptions } from "../bench-options.js";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type QuietRound, quietRound, tableOf } from "../support/quiet-round.js";
 import { recognizerIn } from "../support/recognizer.js";

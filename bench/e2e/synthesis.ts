@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";

@@ -1,5 +1,5 @@
-import type { BenchOptions } from "../bench-options.js";
 import type { BenchResult, MetricName } from "../../src/cli/bench/result.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { benched } from "../support/bench-command.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";

@@ -1,10 +1,10 @@
-import type { BenchOptions } from "../bench-options.js";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { VitsContents, VitsManifest } from "../../native/models/vits/manifest.js";
 import { Vits } from "../../native/models/vits/vits.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { median } from "../support/synthesis-floor.js";

@@ -1,11 +1,11 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import { bestToken, GreedyDecoder } from "../../core/domain/decoding/greedy.js";
 import { countWordEdits } from "../../core/domain/text/error-rate.js";
-import { errorRates } from "../evaluate/error-rates.js";
 import type { LogProbs } from "../../native/models/log-probs.js";
 import { WindowReader } from "../../native/models/window-reader.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { BenchOptions } from "../bench-options.js";
+import { errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
 import { prepareSet } from "../evaluate/prepare.js";

@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -7,6 +6,7 @@ import { LanguageModel } from "../../core/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../core/domain/decoding/lexicon.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { textOf } from "../../core/domain/decoding/words.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);

@@ -1,11 +1,9 @@
-import type { BenchOptions } from "../bench-options.js";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Place, PROVIDERS, takesDevice } from "../../core/domain/placement/provider.js";
-import { chooseRows, type RowTime } from "../support/row-choice.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
 import type { Sizes } from "../../native/devices/feeds.js";
@@ -14,7 +12,9 @@ import type { ShapeFigures } from "../../native/devices/trial.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
 import { type DeviceTuning, readDeviceTuning, writeDeviceTuning } from "../../native/devices/tuning.js";
 import { DEFAULT_DATA_DIR } from "../../src/settings/defaults.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
+import { chooseRows, type RowTime } from "../support/row-choice.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const RECOGNIZER = join(ROOT, "models/svc-kk-ru-v2");

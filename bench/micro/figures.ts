@@ -1,6 +1,6 @@
-import type { BenchOptions } from "../bench-options.js";
 import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { writtenFigures } from "../../core/domain/text/figures/figures.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 

@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,6 +21,7 @@ import {
 } from "../../native/devices/engine-shapes.js";
 import type { GraphShapes, ShapeFigures, TrialRequest } from "../../native/devices/trial.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { packBench } from "../support/gpu-pack.js";

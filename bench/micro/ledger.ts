@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +11,7 @@ import { MIGRATIONS } from "../../src/store/migrations/all.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../src/store/postgres/migrate.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { cpuSecondsOf } from "../support/service-process.js";

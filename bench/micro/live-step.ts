@@ -1,10 +1,10 @@
-import type { BenchOptions } from "../bench-options.js";
 import { fileURLToPath } from "node:url";
 import { toFloat } from "../../core/domain/audio/pcm.js";
 import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { BenchOptions } from "../bench-options.js";
 import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { liveOpen } from "../support/live-open.js";

@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Bench } from "tinybench";
@@ -12,6 +11,7 @@ import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manife
 import { readPackage } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { readPackageFile } from "../../native/models/package.js";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS, RECORDINGS } from "../evaluate/paths.js";
 import { readSamples } from "../evaluate/samples.js";
 import { saveResult, taskFigures } from "../save-result.js";

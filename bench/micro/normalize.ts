@@ -1,9 +1,9 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { splitIntoSentences } from "../../core/domain/text/sentences.js";
 import { spokenSentences } from "../../core/domain/text/spoken-sentences.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 

@@ -1,8 +1,8 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const RATE_HZ = 24_000;

@@ -1,7 +1,7 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
 import { Resampler, resample } from "../../core/domain/audio/resample.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const PAIRS = [

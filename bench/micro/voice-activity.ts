@@ -1,4 +1,3 @@
-import type { BenchOptions } from "../bench-options.js";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
@@ -9,6 +8,7 @@ import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { SealedFolder } from "../../native/models/package.js";
 import { StateRows } from "../../native/models/state-rows.js";
 import type { VoiceActivity } from "../../native/models/voice-activity.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { SILERO_PACKAGE, sileroPackage } from "../support/rooms/silero.js";

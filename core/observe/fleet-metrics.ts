@@ -4,10 +4,7 @@ import type { MetricRegistry } from "./metric-registry.js";
 export function fleetMetrics(make: MetricRegistry) {
   return {
     busConnected: make.gauge("bus_connected", "1 while connected to the bus; 0 without a bus"),
-    busMessagesDamaged: make.counter(
-      "bus_messages_damaged_total",
-      "Damaged bus messages that were dropped",
-    ),
+    busMessagesDamaged: make.counter("bus_messages_damaged_total", "Damaged bus messages that were dropped"),
     lanes: laneObserver(make),
     calls: callObserver(make),
 
@@ -53,7 +50,9 @@ function laneObserver(make: MetricRegistry) {
 
 /** Observer of calls to engine processes. */
 function callObserver(make: MetricRegistry) {
-  const calls = make.gauge("fleet_calls", "Pieces of speech and tasks of files in engine processes", ["kind"]);
+  const calls = make.gauge("fleet_calls", "Pieces of speech and tasks of files in engine processes", [
+    "kind",
+  ]);
   const lost = make.counter(
     "fleet_calls_lost_total",
     "Lost or refused calls to engine processes; they were repeated",

@@ -45,7 +45,9 @@ export class Metrics {
   );
   readonly ttsCharacters = this.#make.counter("tts_characters_total", "Billed characters with audio");
   readonly ttsAudioSeconds = this.#make.counter("tts_audio_seconds_total", "Synthesized audio");
-  readonly ttsPieces = this.#make.gauge("tts_pieces", "Pieces of text waiting or being synthesized", ["model"]);
+  readonly ttsPieces = this.#make.gauge("tts_pieces", "Pieces of text waiting or being synthesized", [
+    "model",
+  ]);
   readonly ttsModelRuns = this.#make.counter(
     "tts_model_runs_total",
     "Synthesis model runs: a begin, a solver step or a vocoder window",
@@ -107,7 +109,10 @@ export class Metrics {
     RTF_BUCKETS,
     ["model"],
   );
-  readonly asrFileAudioSeconds = this.#make.counter("asr_file_audio_seconds_total", "Transcribed audio of files");
+  readonly asrFileAudioSeconds = this.#make.counter(
+    "asr_file_audio_seconds_total",
+    "Transcribed audio of files",
+  );
   /** Counts a file whose transcript was charged. */
   readonly observeFile = (file: {
     readonly modelId: string;
@@ -144,8 +149,13 @@ export class Metrics {
     sent: (outcome: "delivered" | "retried" | "failed") => this.webhooksSent.inc({ outcome }),
   };
   readonly liveSessions = this.#make.gauge("live_sessions", "Live sessions that are open now");
-  readonly liveSessionsOpened = this.#make.counter("live_sessions_total", "Live sessions by their path", ["path"]);
-  readonly #liveReceivedSamples = this.#make.counter("live_received_samples_total", "Samples from live clients");
+  readonly liveSessionsOpened = this.#make.counter("live_sessions_total", "Live sessions by their path", [
+    "path",
+  ]);
+  readonly #liveReceivedSamples = this.#make.counter(
+    "live_received_samples_total",
+    "Samples from live clients",
+  );
   readonly asrStepMs = this.#make.histogram(
     "asr_step_ms",
     "One batched step of a live worker, with gathering and results",
@@ -175,7 +185,9 @@ export class Metrics {
     failed: (reason: string) => this.liveDecoderFailures.inc({ reason }),
   };
   readonly ringFull = this.#make.counter("ring_full_total", "Live audio writes beyond a session's backlog");
-  readonly #liveMessages = this.#make.counter("live_messages_total", "Messages to live clients by type", ["type"]);
+  readonly #liveMessages = this.#make.counter("live_messages_total", "Messages to live clients by type", [
+    "type",
+  ]);
   readonly beamSearchNative = this.#make.gauge(
     "beam_search_native",
     "1 if the second pass searches natively, 0 for TypeScript",
@@ -202,11 +214,11 @@ export class Metrics {
     "Worker threads of an engine, by the reason for their number",
     ["engine", "model", "reason"],
   );
-  readonly frontInfo = this.#make.gauge("front_info", "1 for the front in use, with its package and version", [
-    "front",
-    "package",
-    "version",
-  ]);
+  readonly frontInfo = this.#make.gauge(
+    "front_info",
+    "1 for the front in use, with its package and version",
+    ["front", "package", "version"],
+  );
   readonly machineCores = this.#make.gauge(
     "machine_cores",
     "Cores available to the process, within a container's quota",

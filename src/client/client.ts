@@ -6,14 +6,23 @@ import type { LiveEndpoint } from "./live-socket.js";
 import { LiveSpeech } from "./live-speech.js";
 import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
+import type { StreamToken } from "./live-types.js";
 import type { Platform } from "./platform.js";
 import { queryOf, type RecordingOptions, transcribeQuery, urlOf } from "./query.js";
 import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
+import type {
+  Balance,
+  Health,
+  KeyInfo,
+  Model,
+  Readiness,
+  Recognizer,
+  Usage,
+  Voices,
+} from "./service-types.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
-import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { StreamToken } from "./live-types.js";
-import type { Balance, Health, KeyInfo, Model, Readiness, Recognizer, Usage, Voices } from "./service-types.js";
 import type { Speech, SpeechFrame, SpeechRequest } from "./speech-types.js";
+import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
 import type { Transcription } from "./transcription-types.js";
 
 export interface ClientOptions {

@@ -1,8 +1,8 @@
 import { type AudioBody, type AudioSource, isUrl } from "./audio-source.js";
+import type { Job, JobEnd, JobList, JobStatus, WebhookSecret } from "./job-types.js";
 import { queryOf, type RecordingOptions, transcribeQuery, urlOf } from "./query.js";
 import type { CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
 import { sleep } from "./retry.js";
-import type { Job, JobEnd, JobList, JobStatus, WebhookSecret } from "./job-types.js";
 import type { Transcription } from "./transcription-types.js";
 
 export interface JobOptions extends RecordingOptions {

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { countCharacterEdits, countWordEdits, editDistance, normalizeForScoring } from "../../core/domain/text/error-rate.js";
 import { errorRates } from "../../bench/evaluate/error-rates.js";
+import {
+  countCharacterEdits,
+  countWordEdits,
+  editDistance,
+  normalizeForScoring,
+} from "../../core/domain/text/error-rate.js";
 import * as fc from "../support/properties.js";
 
 test("texts are compared in lower case, without punctuation, with ё as е", () => {

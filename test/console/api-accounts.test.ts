@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
-import { assertNoSecretIn, PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
+import {
+  assertNoSecretIn,
+  PASSWORD,
+  type RunningConsole,
+  startConsole,
+  type Visitor,
+} from "./running-console.js";
 
 let running: RunningConsole;
 let owner: Visitor;

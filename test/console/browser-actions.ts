@@ -12,7 +12,7 @@ import { fileCredits } from "../support/prices.js";
 import { SILENT } from "../support/silent-log.js";
 import { inspect } from "./browser-pages.js";
 import { collectTexts, SPOKEN, wordsOf } from "./browser-speech.js";
-import { type Charge, asked, folder, key, page, service, speech } from "./browser-visit.js";
+import { asked, type Charge, folder, key, page, service, speech } from "./browser-visit.js";
 
 /** Tolerance for the service's own errors on clean speech, and for the browser's audio processing. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;

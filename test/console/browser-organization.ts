@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";
+import { curlSpeech, numberOf, open, spendEverything } from "./browser-actions.js";
 import { inspect, isKept, OTHER_LANGUAGE, outOfSight } from "./browser-pages.js";
 import { PASSWORD } from "./browser-speech.js";
-import { curlSpeech, numberOf, open, spendEverything } from "./browser-actions.js";
 import { asked, browser, charges, faults, folder, page, service } from "./browser-visit.js";
 
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));

@@ -1,10 +1,33 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import {
+  assertInOrder,
+  assertModelNote,
+  assertSame,
+  assertSamples,
+  chargeOf,
+  choose,
+  chooseVoice,
+  copied,
+  downloaded,
+  dropFile,
+  open,
+  pauseAtWord,
+  playAlong,
+  playSound,
+  READABLE,
+  savedText,
+  sliderState,
+  subtitleText,
+  transcribe,
+  untilEnd,
+  wordsBySeeking,
+  writeSpeechOptions,
+} from "./browser-actions.js";
 import { inspect, isKept } from "./browser-pages.js";
 import { collectTexts, heardText, SPOKEN, wordsOf } from "./browser-speech.js";
-import { READABLE, assertInOrder, assertModelNote, assertSame, assertSamples, chargeOf, choose, chooseVoice, copied, downloaded, dropFile, open, pauseAtWord, playAlong, playSound, savedText, sliderState, subtitleText, transcribe, untilEnd, wordsBySeeking, writeSpeechOptions } from "./browser-actions.js";
-import { asked, charges, context, faults, hosts, page, recordingUrl, speech } from "./browser-visit.js";
+import { charges, context, faults, hosts, page, recordingUrl, speech } from "./browser-visit.js";
 
 /** Slow enough to see the upload's progress even on a busy machine; after 20 s the limit is lifted. */
 const SLOW_UPLOAD_BYTES_PER_S = 20_000;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../support/eventually.js";
+import { copied, curlSpeech, open } from "./browser-actions.js";
 import { inspect, isKept, outOfSight } from "./browser-pages.js";
 import { PASSWORD } from "./browser-speech.js";
-import { copied, curlSpeech, open } from "./browser-actions.js";
 import { charges, context, faults, hosts, keepKey, key, page, service } from "./browser-visit.js";
 
 const FIRST_LOAD_BYTES = 200_000;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { endAtFirstFailure } from "../support/chain.js";
-import { signUpCases } from "./browser-sign-up.js";
-import { playgroundCases } from "./browser-playground.js";
 import { organizationCases } from "./browser-organization.js";
-import { charges, endVisit, faults, hosts, key, service, startVisit } from "./browser-visit.js";
+import { playgroundCases } from "./browser-playground.js";
+import { signUpCases } from "./browser-sign-up.js";
+import { charges, endVisit, faults, hosts, service, startVisit } from "./browser-visit.js";
 
 describe("the console in a browser", () => {
   before(startVisit);

@@ -13,11 +13,7 @@ test("docs/monitoring.md lists exactly our metrics", async () => {
   const without = [...known].filter((name) => !shown.has(name));
   assert.deepEqual(without, [], `metrics without a row in its table: ${without.join(", ")}`);
   const stale = [...shown].filter((name) => !known.has(name));
-  assert.deepEqual(
-    stale,
-    [],
-    `rows of metrics that core/observe does not have: ${stale.join(", ")}`,
-  );
+  assert.deepEqual(stale, [], `rows of metrics that core/observe does not have: ${stale.join(", ")}`);
 });
 
 test("every metric and observer of Metrics records something", () => {

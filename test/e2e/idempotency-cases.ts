@@ -8,7 +8,8 @@ import { synthesisCredits } from "../support/prices.js";
 export const TEXT = "Сәлем, әлем. Ия.";
 export const CREDITS = synthesisCredits([...TEXT].length);
 /** Takes more than a second, during which something else happens. */
-export const LONG_TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
+export const LONG_TEXT =
+  "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
 export const LONG_CREDITS = synthesisCredits([...LONG_TEXT].length);
 /** Three seconds: 8 credits. */
 export const FILE = writeWav(new Int16Array(3 * 8_000), 8_000);

@@ -18,7 +18,19 @@ import { lightModels } from "../support/light-models.js";
 import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-import { CASES, CREDITS, FILE, FILE_CREDITS, LONG_CREDITS, LONG_FILE, LONG_FILE_CREDITS, LONG_TEXT, TEXT, listening, loseFirstAnswer } from "./idempotency-cases.js";
+import {
+  CASES,
+  CREDITS,
+  FILE,
+  FILE_CREDITS,
+  LONG_CREDITS,
+  LONG_FILE,
+  LONG_FILE_CREDITS,
+  LONG_TEXT,
+  listening,
+  loseFirstAnswer,
+  TEXT,
+} from "./idempotency-cases.js";
 
 let keyCount = 0;
 const newKey = () => `order-${++keyCount}`;

@@ -104,7 +104,12 @@ export async function transcribe(service: Address, seen: Seen): Promise<void> {
   seen.answered.set(answer.headers.get("x-request-id")!, body.credits_charged);
 }
 
-export async function listen(service: Address, seen: Seen, speech: Int16Array, lengthMs: number): Promise<void> {
+export async function listen(
+  service: Address,
+  seen: Seen,
+  speech: Int16Array,
+  lengthMs: number,
+): Promise<void> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
     headers: { authorization: `Bearer ${service.key}` },
   });

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Sql } from "postgres";
-import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal } from "../../src/client/live-types.js";
+import { DauysClient } from "../../src/client/node.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
@@ -20,7 +20,18 @@ import { liveCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startBeside, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-import { type Address, LIVE_RATE_HZ, type LiveSeen, type Seen, listen, repeat, speak, speakStreaming, spokenText, transcribe } from "./kill-clients.js";
+import {
+  type Address,
+  LIVE_RATE_HZ,
+  type LiveSeen,
+  listen,
+  repeat,
+  type Seen,
+  speak,
+  speakStreaming,
+  spokenText,
+  transcribe,
+} from "./kill-clients.js";
 
 /** Length of a piece that `listenByClient` sends. */
 const PIECE_SECONDS = 0.1;

@@ -3,13 +3,20 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { createLog } from "../../core/observe/log.js";
-import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../../core/ports/front.js";
+import {
+  DEFAULT_FRONT_LIMITS,
+  type Front,
+  type FrontHandlers,
+  type FrontLimits,
+  type FrontRequest,
+  type FrontResponse,
+} from "../../core/ports/front.js";
 import { NodeFront } from "../../src/front/node/node-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../src/front/uws/uws-front.js";
 import { eventually } from "../support/eventually.js";
-import { pace, within } from "../support/pace.js";
+import { pace } from "../support/pace.js";
 import { Client } from "./byte-client.js";
 
 /** Longer than the native library's own timeout. */

@@ -5,7 +5,7 @@ import type { Departure } from "../../core/ports/front.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { pace, within } from "../support/pace.js";
-import { PATIENCE_MS, type TestedFront, get, once, open, raw, upload } from "./tested-front.js";
+import { get, once, open, PATIENCE_MS, raw, type TestedFront } from "./tested-front.js";
 
 /** Slow readers, clients that leave, handlers that fail, malformed requests. */
 export function endingCases(at: TestedFront): void {
@@ -22,7 +22,9 @@ export function endingCases(at: TestedFront): void {
     };
     const answer = await get(at.port, "/");
     answer.pause();
-    await (at.inThreads ? pace(150) : eventually("the departure is taken back", () => told.at(-1) === "held"));
+    await (at.inThreads
+      ? pace(150)
+      : eventually("the departure is taken back", () => told.at(-1) === "held"));
     for await (const chunk of answer) assert.ok(chunk.length > 0);
     await eventually("the departure", () => told.at(-1) === "leaving");
   });

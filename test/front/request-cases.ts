@@ -5,7 +5,17 @@ import { Worker } from "node:worker_threads";
 import type { Departure, FrontResponse } from "../../core/ports/front.js";
 import { eventually } from "../support/eventually.js";
 import { pace, within } from "../support/pace.js";
-import { PATIENCE_MS, type TestedFront, answerText, get, once, open, raw, textOf, upload } from "./tested-front.js";
+import {
+  answerText,
+  get,
+  once,
+  open,
+  PATIENCE_MS,
+  raw,
+  type TestedFront,
+  textOf,
+  upload,
+} from "./tested-front.js";
 
 /** Reads one response on a separate thread and counts its bytes in shared memory. */
 const READER = `
@@ -121,7 +131,11 @@ export function requestCases(at: TestedFront): void {
         received = hash.digest("hex");
         await answerText("got it")(request, response);
       };
-      const answer = await upload(at.port, bytes, isChunked ? {} : { "content-length": String(bytes.length) });
+      const answer = await upload(
+        at.port,
+        bytes,
+        isChunked ? {} : { "content-length": String(bytes.length) },
+      );
       assert.equal(answer.status, 200);
       assert.equal(received, createHash("sha256").update(bytes).digest("hex"));
       assert.equal(length, isChunked ? null : bytes.length);

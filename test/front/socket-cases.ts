@@ -6,7 +6,22 @@ import { WebSocket } from "ws";
 import { frame, OPCODE, WebSocketClient } from "../attack/support/web-socket-client.js";
 import { deferred } from "../support/deferred.js";
 import { pace } from "../support/pace.js";
-import { LIMITS, PATIENCE_MS, type TestedFront, accepted, answerText, echo, handshake, handshakeText, message, once, open, refused, textOf, untilRefused } from "./tested-front.js";
+import {
+  accepted,
+  answerText,
+  echo,
+  handshake,
+  handshakeText,
+  LIMITS,
+  message,
+  once,
+  open,
+  PATIENCE_MS,
+  refused,
+  type TestedFront,
+  textOf,
+  untilRefused,
+} from "./tested-front.js";
 
 /** Invalid requests. */
 const REFUSED_FRAMES: Readonly<Record<string, Buffer>> = {

@@ -2,7 +2,15 @@ import { randomBytes } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { WebSocket } from "ws";
-import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse, FrontSocket, UpgradeDecision } from "../../core/ports/front.js";
+import type {
+  Front,
+  FrontHandlers,
+  FrontLimits,
+  FrontRequest,
+  FrontResponse,
+  FrontSocket,
+  UpgradeDecision,
+} from "../../core/ports/front.js";
 import { eventually } from "../support/eventually.js";
 
 export const LIMITS: FrontLimits = {

@@ -13,7 +13,13 @@ import { createRoutes } from "../../src/http/endpoints/all.js";
 import type { RouteDeps } from "../../src/http/router.js";
 import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
-import { BILLED_HEADERS, BILLED_PARAMETER, BILLED_STATUSES, SOCKETS, SPECIFIED } from "./specified-endpoints.js";
+import {
+  BILLED_HEADERS,
+  BILLED_PARAMETER,
+  BILLED_STATUSES,
+  SOCKETS,
+  SPECIFIED,
+} from "./specified-endpoints.js";
 
 interface Operation {
   readonly security?: readonly unknown[];

@@ -121,7 +121,10 @@ describeRoutes("routes of transcription", (routes) => {
   test("failures of the transcription keep their status and leave no file behind", async () => {
     routes.running.conversations.nextTranscription = new ServiceError("AUDIO_TOO_LONG", "at most 2 hours");
     await detailOf(await post("/v1/transcribe", Buffer.from("x")), 413, "audio_too_long");
-    routes.running.conversations.nextTranscription = new ServiceError("OUT_OF_CREDITS", "needs 5 credits, 1 left");
+    routes.running.conversations.nextTranscription = new ServiceError(
+      "OUT_OF_CREDITS",
+      "needs 5 credits, 1 left",
+    );
     const broke = await post("/v1/transcribe", Buffer.from("x"));
     assert.equal(broke.headers.get("x-should-retry"), "false");
     assert.equal(broke.headers.get("retry-after"), null);
@@ -233,10 +236,7 @@ describeRoutes("routes of transcription", (routes) => {
   });
 
   test("OpenAI routes reject other models and formats before anything is transcribed", async () => {
-    assert.match(
-      await detailOf(await transcriptions({ response_format: "xml" }), 400),
-      /one of json, text/,
-    );
+    assert.match(await detailOf(await transcriptions({ response_format: "xml" }), 400), /one of json, text/);
     assert.match(await detailOf(await transcriptions({ model: "whisper-9" }), 400), /one of svc-kk-ru-v2/);
     await detailOf(await post("/v1/audio/transcriptions", "raw"), 400, "no_audio");
     assert.equal(routes.running.conversations.uploads.length, 0);

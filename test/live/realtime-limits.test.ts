@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { GOOD_KEY } from "../http/fake-conversations.js";
 import { startTransport } from "../http/running-transport.js";
 import { append } from "../support/realtime-events.js";
-import { CLEAR, PIECE, describeRealtime } from "./realtime-sessions.js";
+import { CLEAR, describeRealtime, PIECE } from "./realtime-sessions.js";
 
 describeRealtime("errors and limits of /v1/realtime", (realtime) => {
   const { opened } = realtime;

@@ -3,7 +3,19 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { REALTIME_SERVER_EVENT } from "../../core/protocol/realtime-events.js";
 import { append } from "../support/realtime-events.js";
-import { CLEAR, COMMIT, MANUAL, PIECE, TRANSCRIPTION, describeRealtime, final, partial, sessionOf, update, withoutIds } from "./realtime-sessions.js";
+import {
+  CLEAR,
+  COMMIT,
+  describeRealtime,
+  final,
+  MANUAL,
+  PIECE,
+  partial,
+  sessionOf,
+  TRANSCRIPTION,
+  update,
+  withoutIds,
+} from "./realtime-sessions.js";
 
 describeRealtime("/v1/realtime", ({ opened }) => {
   test("an utterance is a turn: started, stopped, committed, added, done, completed", async () => {
@@ -109,10 +121,7 @@ describeRealtime("/v1/realtime", ({ opened }) => {
     sink.send(partial(1, "екі", 3));
     socket.send(COMMIT);
     await events.seen("conversation.item.done");
-    assert.ok(
-      !events.types.includes(`${TRANSCRIPTION}.completed`),
-      "the session has not reached the commit",
-    );
+    assert.ok(!events.types.includes(`${TRANSCRIPTION}.completed`), "the session has not reached the commit");
     socket.send(append(PIECE));
     socket.send(CLEAR);
     await events.seen("input_audio_buffer.cleared");

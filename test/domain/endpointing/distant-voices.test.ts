@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Endpointer, type EndpointerOptions, type HeardFrame } from "../../../core/domain/endpointing/endpointer.js";
+import {
+  Endpointer,
+  type EndpointerOptions,
+  type HeardFrame,
+} from "../../../core/domain/endpointing/endpointer.js";
 import { DISTANT_DOUBT } from "../../../core/domain/endpointing/speaker-level.js";
 import { say } from "./endpoint-events.js";
 

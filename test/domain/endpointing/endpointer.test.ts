@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EndpointEvent, Endpointer, type EndpointerOptions, pauseFramesFor } from "../../../core/domain/endpointing/endpointer.js";
+import {
+  type EndpointEvent,
+  Endpointer,
+  type EndpointerOptions,
+  pauseFramesFor,
+} from "../../../core/domain/endpointing/endpointer.js";
 import { patienceAfter } from "../../../core/domain/endpointing/patience.js";
 import { say } from "./endpoint-events.js";
 

@@ -18,7 +18,8 @@ const tiny = new TinyAdditions().useHub();
 
 test("a cut connection resumes where it ended, and so does the next process", async () => {
   let cuts = 0;
-  tiny.hub.fault = ({ path }): Fault | null => (path.includes("ctc.onnx") && cuts++ < 2 ? tiny.cutAfter(9_000) : null);
+  tiny.hub.fault = ({ path }): Fault | null =>
+    path.includes("ctc.onnx") && cuts++ < 2 ? tiny.cutAfter(9_000) : null;
   await tiny.add("tiny-listener");
   const ranges = tiny.downloadsOf("ctc.onnx").map(({ headers }) => headers.range);
   assert.equal(ranges.length, 3);
@@ -148,7 +149,10 @@ test("an interrupted addition ends with its reason and keeps partial downloads",
     },
     note: () => {},
   };
-  await assert.rejects(tiny.add("tiny-listener", { signal: control.signal, observer }), /the operator has left/);
+  await assert.rejects(
+    tiny.add("tiny-listener", { signal: control.signal, observer }),
+    /the operator has left/,
+  );
   assert.ok((await stat(join(tiny.folder, ".tiny-listener.partial/model.onnx.part"))).size > 8_000);
 });
 

@@ -135,7 +135,10 @@ test("a wrong catalogue is reported before anything is downloaded", async () => 
     /its sha256 must be 0{64}, the server reports [0-9a-f]{64}/,
   );
   const short = { file: { model: { bytes: 7 } } };
-  await assert.rejects(tiny.add("tiny-listener", { changes: short }), /must be 7 bytes long, the server has \d+/);
+  await assert.rejects(
+    tiny.add("tiny-listener", { changes: short }),
+    /must be 7 bytes long, the server has \d+/,
+  );
 });
 
 test("a file of unknown hash needs trust, and is then pinned to the hash found", async () => {

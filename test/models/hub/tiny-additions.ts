@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { after, before, beforeEach } from "node:test";
 import { type AddJob, addFromCatalogue } from "../../../src/models/hub/add-from-catalogue.js";
+import { readHubOptions } from "../../../src/models/hub/client.js";
 import type { Installed } from "../../../src/models/hub/install.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { type Fault, LocalHub, type SeenRequest } from "../../support/local-hub.js";

@@ -4,7 +4,7 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { Hold, LiveFunds } from "../../../core/ports/usage-meter.js";
 import { Organizations } from "../../../src/store/accounts/organizations.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
-import { PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
+import type { PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
 import { MIGRATIONS } from "../../../src/store/migrations/all.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";

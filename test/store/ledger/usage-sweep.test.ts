@@ -7,7 +7,7 @@ import type { LiveFunds } from "../../../core/ports/usage-meter.js";
 import { Holds } from "../../../src/store/ledger/holds.js";
 import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
 import { sweep, sweepOwn } from "../../../src/store/ledger/sweep.js";
-import { newServiceId, PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
+import { newServiceId, type PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { openStore } from "../../../src/store/store.js";
@@ -18,7 +18,16 @@ import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { databaseUrlOf, privateStore } from "../support.js";
 import { brokenRules, journalInHolds, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
-import { balanceOf, CREDITS, hasCode, IMPATIENT, newOrganization, RATE_HZ, RULES, startMeter } from "./meter-support.js";
+import {
+  balanceOf,
+  CREDITS,
+  hasCode,
+  IMPATIENT,
+  newOrganization,
+  RATE_HZ,
+  RULES,
+  startMeter,
+} from "./meter-support.js";
 
 let dataDir: string;
 let server: EmbeddedPostgres;
