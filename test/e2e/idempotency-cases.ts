@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -108,4 +109,20 @@ export async function loseFirstAnswer(port: number) {
     incoming.socket.destroy();
   });
   return { base: await listening(server), server, requests: () => count };
+}
+
+export function assertReplayed(answer: Response, first: Response): void {
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("idempotent-replayed"), "true");
+  assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
+  assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
+  // Only the request that did the work can have waited for a model.
+  const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
+  assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
+}
+
+export async function assertRefused(answer: Response, status: number, name: string): Promise<void> {
+  const body = (await answer.json()) as { detail: string };
+  assert.deepEqual([answer.status, answer.headers.get("x-svc-error")], [status, name], body.detail);
+  assert.deepEqual(Object.keys(body), ["detail"]);
 }

@@ -19,6 +19,8 @@ import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 import {
+  assertRefused,
+  assertReplayed,
   CASES,
   CREDITS,
   FILE,
@@ -99,20 +101,6 @@ for (const front of FRONTS) {
         await pace(100);
       }
       throw new Error("the key stayed in use");
-    };
-    const assertReplayed = (answer: Response, first: Response) => {
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers.get("idempotent-replayed"), "true");
-      assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
-      assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
-      // Only the request that did the work can have waited for a model.
-      const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
-      assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
-    };
-    const assertRefused = async (answer: Response, status: number, name: string) => {
-      const body = (await answer.json()) as { detail: string };
-      assert.deepEqual([answer.status, answer.headers.get("x-svc-error")], [status, name], body.detail);
-      assert.deepEqual(Object.keys(body), ["detail"]);
     };
 
     for (const [index, { path, one, same, other, credits }] of CASES.entries()) {
