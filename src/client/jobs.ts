@@ -50,7 +50,7 @@ export class Jobs<Source = AudioSource> {
 
   /** Uploads a recording of at most 2 hours, or names its public URL, and returns its job. */
   async submit(source: Source, options: JobOptions = {}): Promise<Job> {
-    const query = jobQuery(options);
+    const query = queryOf({ ...transcribeQuery(options), webhook_url: options.webhookUrl });
     if (isUrl(source)) {
       query.set("url", source.url);
       return this.#submitted({ query }, options);
@@ -154,8 +154,4 @@ export class Jobs<Source = AudioSource> {
 
 function baseName(path: string): string {
   return path.split(/[/\\]/).at(-1) ?? path;
-}
-
-function jobQuery(options: JobOptions): URLSearchParams {
-  return queryOf({ ...transcribeQuery(options), webhook_url: options.webhookUrl });
 }
