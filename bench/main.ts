@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "./bench-options.js";
 
 const HELP = `npm run bench -- NAME [--smoke] [options of the bench]
 npm run bench -- --smoke      every micro bench and the capacity model in smoke size
@@ -9,7 +10,7 @@ const ROOMS = ["micro", "capacity", "e2e"] as const;
 
 /** The exports of a bench file. */
 interface BenchModule {
-  run(options: { readonly smoke: boolean; readonly args: readonly string[] }): Promise<void>;
+  run(options: BenchOptions): Promise<void>;
 }
 
 process.exitCode = await main(process.argv.slice(2));

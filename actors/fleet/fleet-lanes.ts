@@ -41,7 +41,6 @@ const MOVE_WITHIN_MS: Readonly<Record<Exclude<LaneMove, "full">, number>> = {
 
 type Start = Parameters<LiveEngineOptions["startWorker"]>;
 
-/** A lane with its places. */
 interface PlacedLane {
   readonly lane: number;
   readonly cells: Start[0];

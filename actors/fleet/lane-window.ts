@@ -23,7 +23,6 @@ export class LaneWindow {
     return Math.max(0, this.#limitBytes - this.#inFlightBytes);
   }
 
-  /** Number of the next bundle. */
   get nextBundle(): number {
     return this.#nextBundle;
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type CapacityInputs, type CapacityRow, plan, wallsOf } from "../support/capacity-model.js";
 
@@ -82,7 +83,7 @@ export function capacityTable(inputs = savedInputs()): string {
 }
 
 /** Prints the table; without `--smoke` it saves the table's values and inputs. */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const inputs = savedInputs();
   const rows = SIZES.map((sessions) => plan(sessions, inputs));
   console.log(capacityTable(inputs));

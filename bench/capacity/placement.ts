@@ -1,4 +1,5 @@
 import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type CellFigures, type Rule, simulateCell } from "../support/cell-simulation.js";
 import { percentiles } from "../support/percentiles.js";
@@ -20,7 +21,7 @@ const SMALL = { ...CELL, cells: 2, sessions: 20_000, seconds: 60, lossEverySecon
  * Simulates sessions in cells, with names drawn at random and a node lost in each cell every minute: how
  * evenly nodes fill, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const { cells, ...cell } = smoke ? SMALL : WHOLE;
   const shares = cellShares(cells, cells * cell.sessions);
   const rules = RULES.map((rule) => {

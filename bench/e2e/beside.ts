@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { runLive } from "../support/live-client.js";
@@ -46,13 +47,7 @@ interface Sample {
  * installed): both services on this machine get the same work, alternating. Reports ratios of this checkout
  * to the base, with their range.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const [folder = ".", given] = args;
   const base = resolve(folder);
   const main = join(base, "dist/src/main.js");

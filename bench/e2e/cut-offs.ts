@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { ENDPOINTINGS, type Endpointing } from "../../core/domain/endpointing/patience.js";
+import type { BenchOptions } from "../bench-options.js";
 import { percent, table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
@@ -46,7 +47,7 @@ interface Row {
  * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and the delay of finals,
  * by threshold and kind of endpointing. Counts frames, so the machine need not be quiet. Three minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const pauses = smoke ? PAUSES_MS.slice(1, 2) : PAUSES_MS;
   const spoken = await hesitations(smoke ? 1 : SENTENCES.length, smoke ? VOICES.slice(1) : VOICES, pauses);
   const recognizer = await recognizerIn(MODEL);

@@ -5,6 +5,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BenchResult, Distribution, MetricName } from "../../src/cli/bench/result.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { benched, writeClip } from "../support/bench-command.js";
 import { freePort } from "../support/free-port.js";
@@ -34,13 +35,7 @@ const BESIDE_ROUNDS = 3;
  * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with delays that a stub makes, its CPU time with
  * up to 2,000 sessions, and its figures of our service compared with those of `live`, both at the same time.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const stub = args.includes("beside") ? null : await stubRounds(smoke ? SMOKE_ROUNDS : STUB_ROUNDS);
   const beside = args.includes("stub") ? null : await besideRounds(smoke);
   if (!smoke)

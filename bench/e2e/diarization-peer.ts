@@ -4,6 +4,7 @@ import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js
 import { readPackage } from "../../native/models/find-packages.js";
 import type { PyannoteManifest } from "../../native/models/pyannote/manifest.js";
 import { Pyannote } from "../../native/models/pyannote/pyannote.js";
+import type { BenchOptions } from "../bench-options.js";
 import {
   DIARIZATION_CASES,
   DIARIZATION_REFERENCE,
@@ -24,7 +25,7 @@ const RATE_HZ = 16_000;
  * with the same audio. Saves the peer's turns and embeddings, so that the tests need no peer. A smoke run
  * compares with the saved ones.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const peer = smoke ? null : await installPeer();
   const saved = smoke ? readDiarizationReference() : null;
   const model = await Pyannote.load(await readPackage<PyannoteManifest>(PACKAGE, "diarization"), {

@@ -9,6 +9,7 @@ import { findPackages, readManifest } from "../../native/models/find-packages.js
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
@@ -92,10 +93,7 @@ const OFFLINE_WAYS: readonly Way[] = [
  * utterances whole and in windows. FOLDER contains packages; those of the recipe
  * `models/recipes/adapters/true_shapes` by default. The result of a part of them is `families-PART`.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folder = smoke ? TINY : resolve(options.args[0] ?? TRUE_SHAPES);
   if (!existsSync(folder))

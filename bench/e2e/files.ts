@@ -10,6 +10,7 @@ import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import { copyState } from "../../native/models/state-rows.js";
+import type { BenchOptions } from "../bench-options.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, type SpokenItem } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
@@ -42,13 +43,7 @@ interface Contestant {
  * alternating in one process) and with the graphs alone. The peer receives the pieces of speech, which our
  * engine must find itself, and decodes greedily; ours uses the language model. Five rounds take two minutes.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const rounds = smoke ? 1 : Number(args[0] ?? ROUNDS);
   const pcm = await joinedRecordings(smoke ? 20 : SECONDS);
   const folder = await mkdtemp(join(tmpdir(), "dauys-files-"));

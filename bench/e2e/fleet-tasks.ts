@@ -1,4 +1,5 @@
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type EngineProcess, startEngineProcess } from "../support/engine-process.js";
 import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";
@@ -38,10 +39,7 @@ interface Cpu {
  * with one engine process over a real NATS server, alternating request by request: time to first audio, time
  * for a file of five minutes, and CPU time in gateway, bus and engine. Three minutes for 30 rounds.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   if (WITHOUT_NATS !== false) {
     console.log(`fleet-tasks: left out, ${WITHOUT_NATS}`);
     return;

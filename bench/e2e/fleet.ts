@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type EngineProcess, startEngineProcess } from "../support/engine-process.js";
 import { freePort } from "../support/free-port.js";
@@ -39,10 +40,7 @@ interface FleetRound {
  * final, the bus's share of it, CPU time per 40 ms of audio in gateway, bus and engines, and the effect of a
  * paused engine on sessions of another. 15 minutes for two numbers of sessions.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   if (WITHOUT_NATS !== false) {
     console.log(`fleet: left out, ${WITHOUT_NATS}`);
     return;

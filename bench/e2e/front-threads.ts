@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { cpuSecondsOf, mainThreadCpuSecondsOf, TEST_KEY } from "../support/service-process.js";
 
@@ -27,10 +28,7 @@ interface Figure {
  * `npm run bench -- front-threads [SOCKETS ...]`: the main thread's CPU time per paced message and answer,
  * with the front on it and on two separate threads, around a stub recogniser. Rounds alternate.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const asked = options.args.map(Number);
   const counts = asked.length > 0 ? asked : options.smoke ? [20] : [300, 1_000];
   const seconds = options.smoke ? 1 : 6;

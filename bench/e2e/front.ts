@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
@@ -50,13 +51,7 @@ const OWN: Runtime = {
 /**
  * `npm run bench -- front`: the catalog and the check of a key, compared with bare handlers.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { runtimes: { type: "string" } } });
   const runtimes = values.runtimes === undefined ? [OWN] : (JSON.parse(values.runtimes) as Runtime[]);
   const parameters = {

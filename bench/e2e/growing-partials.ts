@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type QuietRound, quietRound, tableOf } from "../support/quiet-round.js";
 import { recognizerIn } from "../support/recognizer.js";
@@ -14,10 +15,7 @@ const SECONDS = 30;
  * pace of speech, with and without partials. The clock counts CPU time, so that other load only affects
  * caches.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folder = options.args[0] ?? TINY;
   const recognizer = await recognizerIn(folder);

@@ -4,6 +4,7 @@ import { DauysClient } from "../../src/client/node.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -32,7 +33,7 @@ interface Samples {
  * them in the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
  * database. `FILE_WORKERS` reaches the service (1).
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const size = smoke ? SIZES.smoke : SIZES.full;
   const workers = process.env["FILE_WORKERS"] ?? "1";
   const service = await startServiceProcess({ LOG_LEVEL: "error", FILE_WORKERS: workers });

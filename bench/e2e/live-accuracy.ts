@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import type { BenchOptions } from "../bench-options.js";
+import { type ErrorRates, errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
 import { prepareSet } from "../evaluate/prepare.js";
@@ -29,10 +30,7 @@ interface Heard {
  * the same frame boundaries: frames that begin 20 ms later change the word error rate of a set of two hundred
  * recordings by up to four points in either direction.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const limit = options.smoke ? 1 : Number(options.args[0] ?? Number.POSITIVE_INFINITY);
   const thresholds = options.smoke ? [DEFAULT_EOU_MS] : EOU_MS;
   const items = selectItems(

@@ -8,6 +8,7 @@ import { littleEndianBytes } from "../../core/domain/audio/pcm.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { createLog } from "../../core/observe/log.js";
 import { LiveDecoders } from "../../src/input/media/live-decoders.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -28,7 +29,7 @@ type Messages = Readonly<Record<(typeof FORMS)[number], readonly Uint8Array[]>>;
  * `npm run bench -- live-containers`: how much later finals of WebM and Ogg arrive than those of samples, in
  * real time at the same time; and what a decoder's start costs.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
   await creditDevelopment(service, 1_000_000_000);
   try {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
+import type { BenchOptions } from "../bench-options.js";
+import { type ErrorRates, errorRates } from "../evaluate/error-rates.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, selectItems } from "../evaluate/sets.js";
@@ -52,7 +53,7 @@ interface SpeechGroup {
  * error rates of texts, in real time through the service's socket, half a minute per threshold; then the
  * streaming head's letters compared with the search's words, alternating, a minute.
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
   await creditDevelopment(service, 1_000_000_000);
   try {

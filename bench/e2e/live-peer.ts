@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type DecoderRun, runEngine, runPeer } from "../support/paced-decoders.js";
 import { PEER_PACKAGE, preparePeer } from "../support/peer-recognizer.js";
@@ -23,10 +24,7 @@ interface Contestant {
  * decoding thread each, the same streams in one process, alternating. Ours also runs the second pass and the
  * beam search. A load takes a minute and a half, the usual five and the saturated runs eight.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
   const counts = options.smoke ? [1] : given.length > 0 ? given : COUNTS;
   const service = await startServiceProcess();

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
@@ -27,7 +28,7 @@ interface Shape {
  * `npm run bench -- live-tuning`: the cost of a step by chunk, rows and threads per operator. The shapes in
  * `native/live/batch-shapes.ts` come from this table; `live-accuracy` compares silence thresholds.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const shapes: Shape[] = [];
   for (const threads of smoke ? [1] : THREADS) {
     const { model } = await recognizerIn(MODEL, threads);

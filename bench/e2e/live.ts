@@ -1,3 +1,4 @@
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { type LiveRound, MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
@@ -13,10 +14,7 @@ const COUNTS = [1, 8, 32, 64, 96, 128, 160, 192, 224, 256];
  * of paced sessions. Without numbers it raises the load until p99 exceeds 300 ms, then searches for the
  * largest number that stays below.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
   const operatorPort = await freePort();
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort) });

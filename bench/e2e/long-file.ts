@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -27,7 +28,7 @@ interface Peaks {
  * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder use
  * for it. `FILE_WORKERS` reaches the service (1).
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const seconds = options.smoke ? SMOKE_SECONDS : WHOLE_SECONDS;
   const folder = await mkdtemp(join(tmpdir(), "dauys-long-file-"));
   const workers = process.env["FILE_WORKERS"] ?? "1";

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { runLiveRound } from "../support/live-round.js";
@@ -46,13 +47,7 @@ const MIXES: readonly Mix[] = [
  * With CORES, the service runs on that many of the first cores, and the load on the others if there are any
  * (Linux). Five minutes.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const all = availableParallelism();
   const cores = Math.min(all, Number(args[0] ?? all));
   const operatorPort = await freePort();

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import { quantizePackage } from "../../src/models/quantize.js";
+import type { BenchOptions } from "../bench-options.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
@@ -23,10 +24,7 @@ const SAMPLE_RATE_HZ = 16_000;
  * generates: size, CPU time per utterance with one thread, alternating, and the share of log-prob rows with
  * the same best output. By default, packages with real shapes.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const named = options.args.length > 0 ? options.args.map((path) => resolve(path)) : undefined;
   const shapes = ["gigaam-220m", "fastconformer-115m"]

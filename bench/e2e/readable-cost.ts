@@ -1,4 +1,5 @@
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { type LiveRound, runLiveRound } from "../support/live-round.js";
@@ -19,7 +20,7 @@ type Way = keyof typeof WAYS;
  * `npm run bench -- readable-cost`: finals and files with and without `display=true`, alternating in one
  * service. Six minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const operatorPort = await freePort();
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort) });
   await creditDevelopment(service, 1_000_000_000);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { Punctuator } from "../../native/models/punctuation/punctuator.js";
+import type { BenchOptions } from "../bench-options.js";
 import { RECORDINGS } from "../evaluate/paths.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";
@@ -37,10 +38,7 @@ interface Spoken {
  * spoken by the shipped voices, Russian by espeak-ng (required) and by recordings in the repository.
  * `--heard` saves what was recognised to a file and reuses it. Takes 25 minutes.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke, args } = options;
   const path = optionOf(args, "--heard");
   const limit = smoke ? 3 : Number(optionOf(args, "--limit") ?? Number.POSITIVE_INFINITY);

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { recognizerIn } from "../support/recognizer.js";
@@ -43,10 +44,7 @@ interface Plan {
  * same samples. Paced clients of a real service by default, 15 minutes; `--fast` runs unpaced and measures
  * audio time. Only a paced run of everything is saved.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const plan = planOf(options);
   const { near, talkers } = await loadSpeakers(plan.who, plan.count, plan.isSmoke ? SMOKE_TALK : TALK);
   const beds = new Beds(talkers, plan.rooms);
@@ -104,7 +102,7 @@ async function hearAll(
   return heard;
 }
 
-function planOf({ smoke, args }: { readonly smoke: boolean; readonly args: readonly string[] }): Plan {
+function planOf({ smoke, args }: BenchOptions): Plan {
   const { values } = parseArgs({
     args: [...args],
     options: {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "../bench-options.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { saveResult } from "../save-result.js";
 import { type Percentiles, percentiles, showPercentiles } from "../support/percentiles.js";
@@ -49,10 +50,7 @@ interface PacedFigure {
  * front, sessions, rings and usage journal for paced ones, with a stub recogniser. This
  * process is the client, on the same machine. Two minutes.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const after = (word: string, otherwise: number) => {
     const index = options.args.indexOf(word);
     return index < 0 ? otherwise : Number(options.args[index + 1]);

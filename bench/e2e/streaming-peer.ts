@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
+import type { BenchOptions } from "../bench-options.js";
 import { doubledLogits, installPeer, PEER_PACKAGE, type PeerModule } from "../support/peer-recognizer.js";
 import { recognizerIn } from "../support/recognizer.js";
 import {
@@ -77,7 +78,7 @@ const WHOLE = [
  * peer's results, so that the tests need no peer. A smoke run compares with the saved ones. Transducers also
  * with the beam search of both.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const saved: Pick<StreamingReference, "packages" | "beams"> = smoke
     ? readStreamingReference()
     : { packages: {}, beams: {} };

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RecognizerModel } from "../../native/models/recognizer.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { type QuietRound, quietRound, tableOf } from "../support/quiet-round.js";
 import { recognizerIn } from "../support/recognizer.js";
@@ -20,10 +21,7 @@ const REACH_P95_MS = 1_000;
  * by sessions per worker, until finals are a second late at p95. The same loop and clock as in
  * `growing-partials`.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folders = smoke ? [TINY] : options.args.map((folder) => resolve(folder));
   if (folders.length === 0) throw new Error("give at least one folder of a package");

@@ -1,4 +1,5 @@
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -57,10 +58,7 @@ const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
  * `first` it measures only first sound and underruns: three minutes, saved as `first-sound`;
  * `SYNTHESIS_WORKERS` (1) applies to that service.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   if (options.args.includes("first")) return measureFirst(smoke);
   const counts = smoke ? [2] : streamCounts(options.args);

@@ -1,4 +1,5 @@
 import type { BenchResult, MetricName } from "../../src/cli/bench/result.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { benched } from "../support/bench-command.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
@@ -46,7 +47,7 @@ const TUNED: readonly Tuned[] = [
  * `npm run bench -- tuning`: what `dauys bench` shows for some settings of a service, each value with a new service,
  * for docs/tuning.md. Five minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const settings = [];
   for (const { setting, metric, values } of smoke ? TUNED.slice(0, 1) : TUNED) {
     const runs = [];

@@ -4,6 +4,7 @@ import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { VitsContents, VitsManifest } from "../../native/models/vits/manifest.js";
 import { Vits } from "../../native/models/vits/vits.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { median } from "../support/synthesis-floor.js";
@@ -52,10 +53,7 @@ interface Stream {
  * with one thread per graph: first audio and underruns of a player that starts with it, sentence by sentence
  * and in parts.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folders = smoke ? [TINY] : options.args.map((folder) => resolve(folder));
   if (folders.length === 0) throw new Error("give at least one folder of a package of the family vits");

@@ -1,9 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { bestToken, GreedyDecoder } from "../../core/domain/decoding/greedy.js";
-import { countWordEdits, errorRates } from "../../core/domain/text/error-rate.js";
+import { countWordEdits } from "../../core/domain/text/error-rate.js";
 import type { LogProbs } from "../../native/models/log-probs.js";
 import { WindowReader } from "../../native/models/window-reader.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { BenchOptions } from "../bench-options.js";
+import { errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
 import { prepareSet } from "../evaluate/prepare.js";
@@ -40,10 +42,7 @@ interface Texts {
  * the bundled one from its first layer on: each window starts without any state. Recordings are joined to
  * utterances of 12 s. Counts words, so the machine need not be quiet.
  */
-export async function run(options: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const limit = smoke ? 4 : Number(options.args[0] ?? Number.POSITIVE_INFINITY);
   const items = smoke

@@ -1,4 +1,5 @@
 import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { type Delays, delaysOver, LIVE_WIRES, type LiveWire, MESSAGE_MS } from "../support/live-wires.js";
@@ -34,7 +35,7 @@ interface WireFigure {
  * audio of every protocol that speaks compared with that of `/v1/tts/stream`: the same audio and texts,
  * alternating, in one run of one service. Five minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", MODEL_PRELOAD: "true" });
   try {
     await creditDevelopment(service, 1_000_000_000);

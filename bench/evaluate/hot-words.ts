@@ -1,12 +1,8 @@
 import { parseArgs } from "node:util";
 import { HotWords } from "../../core/domain/decoding/hot-words.js";
-import {
-  editDistance,
-  errorRates,
-  normalizeForScoring,
-  type ScoredPair,
-} from "../../core/domain/text/error-rate.js";
+import { editDistance, normalizeForScoring, type ScoredPair } from "../../core/domain/text/error-rate.js";
 import { decoderOf, type Heard, hear, loadRecognizerParts } from "./acoustics.js";
+import { errorRates } from "./error-rates.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";

@@ -1,6 +1,7 @@
-import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
-import { type ErrorRates, errorRates, type ScoredPair } from "../../core/domain/text/error-rate.js";
+import type { ScoredPair } from "../../core/domain/text/error-rate.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
+import { decodeGreedily } from "./decode-greedily.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

@@ -1,5 +1,4 @@
 import { type SolverSchedule, swaySchedule } from "../../core/domain/synthesis/schedule.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
@@ -8,6 +7,7 @@ import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { MODELS } from "./paths.js";
 import { percent, table } from "./report.js";
 import { listenerOf } from "./synthesis.js";

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resample } from "../../core/domain/audio/resample.js";
-import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
 import type { Chunking } from "../../core/domain/synthesis/solver-chunks.js";
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
+import { decodeGreedily } from "./decode-greedily.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { groupBy } from "./group-by.js";
 import { KeptSpeaker } from "./kept-speech.js";
 import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";

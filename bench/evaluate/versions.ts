@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { ErrorRates } from "../../core/domain/text/error-rate.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { ModelManifest } from "../../native/models/manifest.js";
 import { readNearVoice } from "../../native/models/near-voice-package.js";
+import type { ErrorRates } from "./error-rates.js";
 import { percent, table } from "./report.js";
 
 /** Columns of the table; older versions stay in evaluation.json. */

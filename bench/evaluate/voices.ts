@@ -1,4 +1,3 @@
-import { type ErrorRates, errorRates } from "../../core/domain/text/error-rate.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
@@ -6,6 +5,7 @@ import { speakAlone } from "../../native/models/flow-matching/speak-alone.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { saveResult } from "../save-result.js";
 import { loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates } from "./error-rates.js";
 import { hopCentres, melCepstra } from "./mel-cepstra.js";
 import { MODELS } from "./paths.js";
 import { jitterOf, trackPitch } from "./pitch.js";

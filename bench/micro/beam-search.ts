@@ -6,6 +6,7 @@ import { LanguageModel } from "../../core/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../core/domain/decoding/lexicon.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { textOf } from "../../core/domain/decoding/words.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
@@ -22,7 +23,7 @@ const OPTIONS = {
 const WIDER = [64, 128] as const;
 
 /** Five seconds of speech: the search in typed arrays compared with the same search over maps of strings. */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const model = LanguageModel.parse(gunzipSync(readFileSync(MODEL)));
   const logProbs = spokenLogProbs(model.vocabulary);
   const search = new PrefixBeamSearch(model.vocabulary, model, OPTIONS);

@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Place, PROVIDERS, takesDevice } from "../../core/domain/placement/provider.js";
-import { chooseRows, type RowTime } from "../../core/domain/placement/row-choice.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
 import type { Sizes } from "../../native/devices/feeds.js";
@@ -13,7 +12,9 @@ import type { ShapeFigures } from "../../native/devices/trial.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
 import { type DeviceTuning, readDeviceTuning, writeDeviceTuning } from "../../native/devices/tuning.js";
 import { DEFAULT_DATA_DIR } from "../../src/settings/defaults.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
+import { chooseRows, type RowTime } from "../support/row-choice.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const RECOGNIZER = join(ROOT, "models/svc-kk-ru-v2");
@@ -84,13 +85,7 @@ type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[
  * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay off within the
  * latency budget to `device-tuning.json` in the data folder, for the next start of the service.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {

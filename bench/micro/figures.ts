@@ -1,5 +1,6 @@
 import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { writtenFigures } from "../../core/domain/text/figures/figures.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 
@@ -13,13 +14,7 @@ const SMOKE_LINES = 200;
  * `npm run bench -- figures [--seed 1305]`: numbers that `auto` writes as figures in text without digits: how many,
  * and 100 of each language, drawn at random, to be read by a person. Half a minute.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const at = args.indexOf("--seed");
   const seed = at === -1 ? SEED : Number(args[at + 1]);
   const languages = LANGUAGES.map((language) => {

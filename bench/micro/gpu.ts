@@ -21,6 +21,7 @@ import {
 } from "../../native/devices/engine-shapes.js";
 import type { GraphShapes, ShapeFigures, TrialRequest } from "../../native/devices/trial.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
+import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { packBench } from "../support/gpu-pack.js";
@@ -59,13 +60,7 @@ interface GpuOptions {
  * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same model as the limit.
  * `--pack FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without a network needs to run it.
  */
-export async function run({
-  smoke,
-  args,
-}: {
-  readonly smoke: boolean;
-  readonly args: readonly string[];
-}): Promise<void> {
+export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {

@@ -11,6 +11,7 @@ import { MIGRATIONS } from "../../src/store/migrations/all.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../src/store/postgres/migrate.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { cpuSecondsOf } from "../support/service-process.js";
@@ -77,7 +78,7 @@ const SMOKE: Sizes = {
  * statement each, as the previous version did, compared with batches, alternating. CPU times are valid on a
  * busy machine too.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const sizes = smoke ? SMOKE : FULL;
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-ledger-"));
   const server = await EmbeddedPostgres.start({ dataDir, purpose: "service", log: LOG });

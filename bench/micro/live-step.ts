@@ -4,6 +4,7 @@ import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { BenchOptions } from "../bench-options.js";
 import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { liveOpen } from "../support/live-open.js";
@@ -38,7 +39,7 @@ interface Measured {
  * bytes are those allocated and discarded. Then the same with speech, saturated; and a second pass over kept
  * encoder output compared with one over the audio. Two minutes.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const recognizer = await recognizerIn(MODEL);
   const figures = [];
   for (const rows of smoke ? [2] : ROWS) figures.push(await compare(recognizer, rows, smoke ? 5 : 60));

@@ -11,6 +11,7 @@ import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manife
 import { readPackage } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { readPackageFile } from "../../native/models/package.js";
+import type { BenchOptions } from "../bench-options.js";
 import { MODELS, RECORDINGS } from "../evaluate/paths.js";
 import { readSamples } from "../evaluate/samples.js";
 import { saveResult, taskFigures } from "../save-result.js";
@@ -27,7 +28,7 @@ const HOT_WORDS = ["конференция", "номер", "абонент", "с
  * Recordings of people with the shipped model's settings: the native search compared with its reference,
  * including all their results.
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const { binding, missing } = loadBinding();
   if (binding === null) {
     console.log(`native-beam-search: nothing to compare, ${missing}`);

@@ -3,6 +3,7 @@ import { Bench } from "tinybench";
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { splitIntoSentences } from "../../core/domain/text/sentences.js";
 import { spokenSentences } from "../../core/domain/text/spoken-sentences.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 
@@ -23,7 +24,7 @@ const WRITTEN_TEXT = corpusLines("kk-heldout.txt.br").join("\n").slice(0, LONGES
  * From a request's text to the voice's input, for the longest text. Throughput is in MB of UTF-8 per second
  * of CPU time of all threads: on a busy machine, wall time also contains other work.
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   assert.ok(normalizeKazakh(DENSE_TEXT, { expand: true }).spoken.startsWith(SPOKEN_BEGIN));
   const bench = new Bench({ time: options.smoke ? 20 : 1_000, retainSamples: true });
   const throughput: { name: string; megabytesPerCpuSecond: number }[] = [];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Bench } from "tinybench";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const RATE_HZ = 24_000;
@@ -14,7 +15,7 @@ const PART_SAMPLES = 256 * 256;
  * A vocoder window's samples from writer to reader: the plain queue of ringbuf.js compared with the ring that
  * can replay.
  */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const part = Int16Array.from({ length: PART_SAMPLES }, (_, index) => (index * 7_919) % 32_768);
   const queue = PcmQueue.create(CAPACITY_SAMPLES);
   const ring = PcmRing.create(CAPACITY_SAMPLES);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
 import { Resampler, resample } from "../../core/domain/audio/resample.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const PAIRS = [
@@ -13,7 +14,7 @@ const ZERO_CROSSINGS = 32;
 const TOLERANCE = 1e-3;
 
 /** One second of audio through the streaming resampler, compared with a sinc computed for every sample. */
-export async function run(options: { readonly smoke: boolean }): Promise<void> {
+export async function run(options: BenchOptions): Promise<void> {
   const bench = new Bench({ time: options.smoke ? 20 : 2_000, retainSamples: true });
   for (const [fromHz, toHz] of PAIRS) {
     const second = Float32Array.from({ length: fromHz }, (_, i) =>

@@ -8,6 +8,7 @@ import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { SealedFolder } from "../../native/models/package.js";
 import { StateRows } from "../../native/models/state-rows.js";
 import type { VoiceActivity } from "../../native/models/voice-activity.js";
+import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { SILERO_PACKAGE, sileroPackage } from "../support/rooms/silero.js";
@@ -37,7 +38,7 @@ const SHAPES = [
  * at a time and in batches, and with the near voice, alternating in one process. A minute; the first run
  * installs Silero.
  */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+export async function run({ smoke }: BenchOptions): Promise<void> {
   const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
     intraOpThreads: 1,
   });

@@ -1,4 +1,3 @@
-import type { ErrorRates } from "../../core/domain/text/error-rate.js";
 import {
   columns,
   interval,
@@ -10,6 +9,7 @@ import {
   tick,
   WIDTH,
 } from "../../src/plots/drawing.js";
+import type { ErrorRates } from "../evaluate/error-rates.js";
 import { percent } from "../evaluate/report.js";
 import { readJson } from "./results.js";
 

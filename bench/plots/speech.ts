@@ -1,14 +1,14 @@
 import {
   columns,
-  curve,
   interval,
   lastOf,
+  medianAndTail,
   type Panel,
   picture,
   rows,
   scale,
   text,
-  tick,
+  ticksAt,
   ticksTo,
   upright,
   WIDTH,
@@ -133,22 +133,13 @@ export function burstPlot(): string {
             y,
             seconds.map((value) => ({ at: 1_000 * value, label: String(value) })),
           ),
-          ...columns(
-            panel,
-            x,
-            [...new Set(all.map(({ streams }) => streams))].toSorted((a, b) => a - b).map(tick),
+          ...columns(panel, x, ticksAt(all.map(({ streams }) => streams))),
+          ...lines.flatMap(({ colour, points }) =>
+            medianAndTail(
+              points.map(({ streams, p50, p95 }) => ({ x: x(streams), median: y(p50), tail: y(p95) })),
+              colour,
+            ),
           ),
-          ...lines.flatMap(({ colour, points }) => [
-            ...curve(
-              points.map(({ streams, p95 }) => ({ x: x(streams), y: y(p95) })),
-              colour,
-              "tail",
-            ),
-            ...curve(
-              points.map(({ streams, p50 }) => ({ x: x(streams), y: y(p50) })),
-              colour,
-            ),
-          ]),
         ],
         bottom: panel.bottom + 28,
       };

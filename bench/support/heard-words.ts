@@ -1,7 +1,7 @@
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { normalizeForScoring } from "../../core/domain/text/error-rate.js";
 import type { DauysClient } from "../../src/client/node.js";
-import type { SpeechRequest, SpeechWord } from "../../src/client/types.js";
+import type { SpeechRequest, SpeechWord } from "../../src/client/speech-types.js";
 
 /** Difference between a word's times from the synthesizer and from the recogniser. */
 interface HeardWord {

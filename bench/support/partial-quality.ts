@@ -1,7 +1,8 @@
 import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
-import { editDistance, errorRates, type ScoredPair } from "../../core/domain/text/error-rate.js";
+import { editDistance, type ScoredPair } from "../../core/domain/text/error-rate.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../native/recognition/utterance-decoder.js";
+import { errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import type { SteppedAnswer, SteppedSession } from "./stepped-session.js";
 

@@ -1,7 +1,7 @@
 import { littleEndianBytes } from "../../core/domain/audio/pcm.js";
 import { riffChunk } from "../../core/domain/audio/wav-chunks.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { DisplayWord, TimedWord } from "../../src/client/types.js";
+import type { DisplayWord, TimedWord } from "../../src/client/transcription-types.js";
 import { runLive } from "./live-client.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ } from "./spoken-stream.js";

@@ -3,7 +3,7 @@ import type { Case, Mark, Punctuation } from "../../core/domain/text/display/mar
 import { writtenFigures } from "../../core/domain/text/figures/figures.js";
 import { joined } from "../../core/domain/text/figures/written.js";
 import type { Punctuator } from "../../native/models/punctuation/punctuator.js";
-import type { DisplayWord, TimedWord } from "../../src/client/types.js";
+import type { DisplayWord, TimedWord } from "../../src/client/transcription-types.js";
 import type { HeardText } from "./readable-hearing.js";
 import { FIGURES, type Figure, scoreText, type TextScore } from "./readable-score.js";
 import { type WrittenWord, writtenWords } from "./written-words.js";

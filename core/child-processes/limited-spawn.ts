@@ -1,6 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from "node:child_process";
 
-/** Resource limits of a process. */
 export interface ProcessLimits {
   readonly cpuSeconds: number;
   /** Address space; null for programs that reserve far more than they use. */

@@ -18,7 +18,6 @@ export interface KeyLimits {
 
 export const NO_KEY_LIMITS: KeyLimits = { monthlyCredits: null, endpoints: null, expiresAt: null };
 
-/** Largest monthly cap, in credits. */
 export const LARGEST_MONTHLY_CREDITS = 1_000_000_000_000;
 
 /** For how long an earlier secret may stay valid after a rotation: 30 days, in seconds. */

@@ -149,7 +149,6 @@ export interface Members {
     hash: Buffer;
     lifetimeSeconds: number;
   }): Promise<Invitation | null>;
-  /** Returns the open invitations. */
   invitations(organizationId: string): Promise<Invitation[]>;
   /** False when there is no such invitation. */
   withdraw(organizationId: string, invitationId: string): Promise<boolean>;

@@ -107,7 +107,6 @@ export interface JobQueue {
   counts(): Promise<JobCounts>;
 }
 
-/** One attempt at a webhook. */
 export interface WebhookAttempt {
   /** The same for all attempts. */
   readonly id: string;

@@ -12,7 +12,7 @@ import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "./tts-live-mes
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
 
 type Json = Readonly<Record<string, unknown>>;
-type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.ZodLiteral<string> }>[]>;
+type Message = z.ZodObject<{ readonly type: z.ZodLiteral<string> }>;
 
 /** Messages of a live path. */
 interface Dialect {
@@ -23,11 +23,14 @@ interface Dialect {
   readonly audioName?: string;
   /** The service sends the audio, not the client. */
   readonly isAudioSent?: boolean;
-  readonly fromClient: Messages;
-  readonly fromServer: Messages;
+  readonly fromClient: z.ZodType;
+  readonly fromServer: z.ZodType;
   /** First of the subprotocols; the second is the key. */
   readonly subprotocol: string;
 }
+
+const RAW_AUDIO =
+  "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session";
 
 /** Every live path needs a dialect, or this does not compile. */
 const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
@@ -35,32 +38,30 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
     id: "stream",
     audio:
       "16-bit little-endian PCM, mono, 16 kHz, or WebM or Ogg with Opus, in messages of any size; an empty one keeps the session alive",
-    fromClient: STREAM_CLIENT_MESSAGE as unknown as Messages,
-    fromServer: STREAM_SERVER_MESSAGE as unknown as Messages,
+    fromClient: STREAM_CLIENT_MESSAGE,
+    fromServer: STREAM_SERVER_MESSAGE,
     subprotocol: "svc-bearer",
   },
   "/v1/listen": {
     id: "listen",
-    audio:
-      "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
-    fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
-    fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
+    audio: RAW_AUDIO,
+    fromClient: LISTEN_CLIENT_MESSAGE,
+    fromServer: LISTEN_SERVER_MESSAGE,
     subprotocol: "token",
   },
   "/v2/listen": {
     id: "turns",
-    audio:
-      "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
-    fromClient: TURNS_CLIENT_MESSAGE as unknown as Messages,
-    fromServer: TURNS_SERVER_MESSAGE as unknown as Messages,
+    audio: RAW_AUDIO,
+    fromClient: TURNS_CLIENT_MESSAGE,
+    fromServer: TURNS_SERVER_MESSAGE,
     subprotocol: "token",
   },
   "/v1/speak": {
     id: "speak",
     audio: "Samples of one channel without a header, as `encoding` and `sample_rate` say",
     isAudioSent: true,
-    fromClient: SPEAK_CLIENT_MESSAGE as unknown as Messages,
-    fromServer: SPEAK_SERVER_MESSAGE as unknown as Messages,
+    fromClient: SPEAK_CLIENT_MESSAGE,
+    fromServer: SPEAK_SERVER_MESSAGE,
     subprotocol: "token",
   },
   "/v1/tts/live": {
@@ -69,15 +70,15 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
       "Samples of one channel without a header, as `encoding` and `sample_rate` say; each after its `audio`",
     audioName: "samples",
     isAudioSent: true,
-    fromClient: TTS_LIVE_CLIENT_MESSAGE as unknown as Messages,
-    fromServer: TTS_LIVE_SERVER_MESSAGE as unknown as Messages,
+    fromClient: TTS_LIVE_CLIENT_MESSAGE,
+    fromServer: TTS_LIVE_SERVER_MESSAGE,
     subprotocol: "svc-bearer",
   },
   "/v1/realtime": {
     id: "realtime",
     audio: null,
-    fromClient: REALTIME_CLIENT_EVENT as unknown as Messages,
-    fromServer: REALTIME_SERVER_EVENT as unknown as Messages,
+    fromClient: REALTIME_CLIENT_EVENT,
+    fromServer: REALTIME_SERVER_EVENT,
     subprotocol: "realtime",
   },
 };
@@ -86,10 +87,7 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
 export function asyncApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Json {
   const live = endpoints
     .filter(({ status }) => status === 101)
-    .map((endpoint) => ({
-      endpoint,
-      dialect: DIALECTS[endpoint.path as LivePath],
-    }));
+    .map((endpoint) => ({ endpoint, dialect: DIALECTS[endpoint.path as LivePath] }));
   return {
     asyncapi: "3.0.0",
     info: {
@@ -122,14 +120,12 @@ function channel({ path, summary, description, query }: Endpoint, dialect: Diale
     description: `${description ?? ""}\n\n${CLOSE_CODES}`,
     messages: Object.fromEntries([
       ...(dialect.audio === null ? [] : [[dialect.audioName ?? AUDIO, binary(dialect.audio)]]),
-      ...[dialect.fromClient, dialect.fromServer].flatMap((messages) =>
-        messages.options.map((schema) => {
-          const name = schema.shape.type.value;
-          const summary = schema.meta()?.description;
-          const payload = { $ref: `#/components/schemas/${componentOf(dialect, name)}` };
-          return [name, { name, title: name, ...(summary !== undefined && { summary }), payload }];
-        }),
-      ),
+      ...messagesOf(dialect.fromClient, dialect.fromServer).map((schema) => {
+        const name = schema.shape.type.value;
+        const summary = schema.meta()?.description;
+        const payload = { $ref: `#/components/schemas/${componentOf(dialect, name)}` };
+        return [name, { name, title: name, ...(summary !== undefined && { summary }), payload }];
+      }),
     ]),
     bindings: {
       ws: {
@@ -190,15 +186,21 @@ function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
 function messageSchemas(dialects: readonly Dialect[]): Record<string, z.ZodType> {
   return Object.fromEntries(
     dialects.flatMap((dialect) =>
-      [dialect.fromClient, dialect.fromServer].flatMap((messages) =>
-        messages.options.map((schema) => [componentOf(dialect, schema.shape.type.value), schema]),
-      ),
+      messagesOf(dialect.fromClient, dialect.fromServer).map((schema) => [
+        componentOf(dialect, schema.shape.type.value),
+        schema,
+      ]),
     ),
   );
 }
 
-function namesOf(messages: Messages): readonly string[] {
-  return messages.options.map((schema) => schema.shape.type.value);
+function namesOf(union: z.ZodType): readonly string[] {
+  return messagesOf(union).map((schema) => schema.shape.type.value);
+}
+
+/** Returns the members of unions, each of which has a `type`. */
+function messagesOf(...unions: readonly z.ZodType[]): readonly Message[] {
+  return unions.flatMap((union) => (union as unknown as z.ZodUnion<readonly Message[]>).options);
 }
 
 function componentOf({ id }: Dialect, name: string): string {

@@ -48,7 +48,6 @@ export const WEBHOOK_SECRET = z.object({
   created_at: z.string().meta({ format: "date-time", description: "UTC" }),
 });
 
-/** Body of a webhook. */
 export const WEBHOOK = z.object({
   id: z.string().meta({ description: "The same for every attempt, as `Dauys-Webhook-Id`" }),
   type: z.enum(["job.done", "job.failed", "job.cancelled"]),

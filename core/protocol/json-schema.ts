@@ -4,7 +4,6 @@ type Json = Readonly<Record<string, unknown>>;
 
 const OPTIONS = { io: "input", override: dropSafeIntegerBounds } as const;
 
-/** Converts a schema to JSON Schema. */
 export function jsonSchema(schema: z.ZodType): Json {
   return withoutIds(z.toJSONSchema(schema, OPTIONS) as Json);
 }

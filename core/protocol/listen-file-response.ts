@@ -38,7 +38,6 @@ export function toListenTranscript(
   };
 }
 
-/** The words of a channel. */
 interface ChannelWords {
   readonly channel: number;
   /** As spoken. */

@@ -25,7 +25,6 @@ const MISSING = ["callback"];
 /** Other Deepgram parameters, ignored here. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
-/** Parameters for the format of speech. */
 export const SPEECH_FORMAT_FIELDS = {
   encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
   sample_rate: z.string().optional().meta({

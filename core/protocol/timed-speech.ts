@@ -3,7 +3,6 @@ import { type DeepReadonly, flag, oneOf } from "./fields.js";
 import type { Query } from "./query.js";
 import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf } from "./speak-query.js";
 
-/** Query of synthesis. */
 export const SPEECH_QUERY = {
   schema: z.object({
     timestamps: flag("timestamps", false).meta({
@@ -17,7 +16,6 @@ export const SPEECH_QUERY = {
   others: "refused",
 } as const satisfies Query;
 
-/** Query of streamed synthesis. */
 export const SPEECH_STREAM_QUERY = {
   ...SPEECH_QUERY,
   schema: SPEECH_QUERY.schema.extend({

@@ -21,7 +21,6 @@ const OF_CHANNEL = {
   }),
 };
 
-/** A word of a file. */
 export const FILE_WORD = TIMED_WORD.extend({ ...OF_CHANNEL, speaker: SPEAKER });
 
 /** A word of the readable text. */

@@ -6,7 +6,7 @@ import { requireDimension } from "./graph.js";
 import type { Graph } from "./graph-interface.js";
 import type { LogProbs } from "./log-probs.js";
 import { brokenModel } from "./package.js";
-import type { WindowSeconds } from "./public-recognizer-manifest.js";
+import type { OfflineRecognizerManifest } from "./public-recognizer-manifest.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import type { Reading } from "./utterance-reader.js";
 import type { CtcHead } from "./voiced-recognizer.js";
@@ -31,14 +31,9 @@ export interface OfflineCtcParts {
   readonly name: string;
   readonly tensors: { readonly features: string; readonly length: string; readonly logProbs: string };
   readonly tokens: Tokens;
-  readonly bins: number;
-  readonly subsampling: number;
+  readonly manifest: OfflineRecognizerManifest;
   readonly hopSamples: number;
   readonly features: (pcm: Float32Array) => Promise<Features>;
-  /** The longest audio of one pass; unlimited if absent. */
-  readonly longestSeconds?: number | undefined;
-  /** Windows of live utterances. */
-  readonly windows: WindowSeconds;
   /** Graphs that compute the features; released with this one. */
   readonly helpers?: readonly Graph[];
 }
@@ -55,12 +50,12 @@ export class OfflineCtc implements CtcHead {
   constructor(parts: OfflineCtcParts) {
     this.#parts = parts;
     this.vocabulary = parts.tokens.vocabulary;
-    this.outputFrameSamples = parts.subsampling * parts.hopSamples;
+    this.outputFrameSamples = parts.manifest.subsampling * parts.hopSamples;
     requireDimension(parts.graph, parts.name, parts.tensors.logProbs, {
       axis: -1,
       expected: parts.tokens.width,
     });
-    const { strideSeconds, overlapSeconds } = parts.windows;
+    const { strideSeconds, overlapSeconds } = parts.manifest.windows;
     this.reader = new WindowReader({
       windows: {
         strideSamples: this.#wholeRows(strideSeconds),
@@ -76,7 +71,7 @@ export class OfflineCtc implements CtcHead {
   /** Reads what is left of a live utterance; without `begun` all of it, in passes if it is longer than one. */
   async decode(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
     if (begun !== null) return this.reader.finish(pcm, begun);
-    const { longestSeconds = Number.POSITIVE_INFINITY } = this.#parts;
+    const { longestSeconds = Number.POSITIVE_INFINITY } = this.#parts.manifest;
     if (pcm.length <= longestSeconds * SAMPLE_RATE_HZ) return this.#read(pcm);
     const passes = passesOver(pcm.length, {
       longestSamples: longestSeconds * SAMPLE_RATE_HZ,
@@ -115,7 +110,8 @@ export class OfflineCtc implements CtcHead {
 
   /** Runs the graph over several utterances, the shorter ones padded with zeros. */
   async #readTogether(pcms: readonly Float32Array[]): Promise<LogProbs[]> {
-    const { graph, tensors, bins } = this.#parts;
+    const { graph, tensors } = this.#parts;
+    const { melBins: bins } = this.#parts.manifest;
     const all: Features[] = [];
     for (const pcm of pcms) all.push(await this.#parts.features(pcm));
     const longest = Math.max(...all.map(({ frames }) => frames));
@@ -133,7 +129,7 @@ export class OfflineCtc implements CtcHead {
   }
 
   #rowsOf(found: Tensor, row: number, frames: number): LogProbs {
-    const { tensors, tokens, subsampling, name } = this.#parts;
+    const { tensors, tokens, manifest, name } = this.#parts;
     if (found.dims[2] !== tokens.width || found.type !== "float32") {
       const rule = `must be float32 of ${tokens.width} outputs`;
       const shape = `${found.type} [${found.dims.join(", ")}]`;
@@ -141,7 +137,7 @@ export class OfflineCtc implements CtcHead {
     }
     // Some exports round the length up; rows beyond the audio are padding.
     const rows = found.dims[1]!;
-    const count = Math.min(rows, Math.ceil(frames / subsampling));
+    const count = Math.min(rows, Math.ceil(frames / manifest.subsampling));
     const start = row * rows * tokens.width;
     const logProbs = new Float32Array(count * this.vocabulary.length);
     copyRows((found.data as Float32Array).subarray(start, start + count * tokens.width), tokens, logProbs);

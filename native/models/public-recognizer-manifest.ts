@@ -31,7 +31,7 @@ export interface FeatureRecognizerManifest extends PublicRecognizerManifest {
 }
 
 /** Windows in which a full-context graph reads a live utterance, see `ReadingWindows`. */
-export interface WindowSeconds {
+interface WindowSeconds {
   readonly strideSeconds: number;
   /** Overlap of two windows. */
   readonly overlapSeconds: number;

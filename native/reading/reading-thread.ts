@@ -18,7 +18,6 @@ export interface ReadingThreadOptions {
   readonly model?: ModelPackage<PunctuationManifest>;
   /** Time without work after which the thread ends and its model is released. */
   readonly idleMs?: number;
-  /** Entry of the thread. */
   readonly entry?: URL;
 }
 

@@ -16,7 +16,6 @@ export interface ThreadTask {
 let loading: Promise<PunctuationModel> | null = null;
 endAfterMicrotasks();
 
-/** Runs one task of the reading thread. */
 export default async function run({ task, model }: ThreadTask): Promise<Reading> {
   const isPunctuated = task.display && task.isWritten !== true;
   loading ??= load(model);

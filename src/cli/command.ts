@@ -91,11 +91,12 @@ export function wholeNumber(name: string, text: string, most: number): number {
   throw new UsageError(`${name} must be a whole number from 1 to ${most}, received "${text}"`);
 }
 
-/** Returns the error for a missing or unknown action. */
+/** Returns the error for an action that is missing, unknown, or has an argument that it does not accept. */
 export function unknownAction(given: string | undefined, actions: readonly string[]): UsageError {
   const [last, ...others] = actions.toReversed();
   const choices = others.length === 0 ? last : `${others.reverse().join(", ")} or ${last}`;
   if (given === undefined) return new UsageError(`the action is missing; use ${choices}`);
+  if (actions.includes(given)) return new UsageError(`${given} accepts no argument`);
   const nearest = nearestName(given, actions);
   const advice = nearest === null ? `; use ${choices}` : `: did you mean "${nearest}"?`;
   return new UsageError(`unknown action "${withoutKey(given)}"${advice}`);

@@ -1,5 +1,5 @@
+import type { Job } from "../client/job-types.js";
 import type { DauysClient, NodeAudioSource, Transcribed } from "../client/node.js";
-import type { Job } from "../client/types.js";
 import { CommandError } from "./command.js";
 import type { KeyedOptions } from "./idempotency-key.js";
 import type { CallProgress } from "./progress.js";

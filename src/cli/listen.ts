@@ -1,8 +1,8 @@
 import { MOST_CHANNELS } from "../../core/domain/audio/channels.js";
 import type { LiveDone, LiveStatus } from "../client/live-options.js";
 import type { LiveTranscription } from "../client/live-transcription.js";
+import type { LiveResult } from "../client/live-types.js";
 import type { DauysClient } from "../client/node.js";
-import type { LiveResult } from "../client/types.js";
 import {
   type Command,
   type CommandInput,

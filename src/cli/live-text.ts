@@ -1,6 +1,6 @@
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { additionOf, type SentencePart } from "../client/live-sentences.js";
-import type { LiveResult } from "../client/types.js";
+import type { LiveResult } from "../client/live-types.js";
 
 const DEFAULT_COLUMNS = 80;
 /** A partial that has fewer columns than this is printed on the next row. */

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Pronunciation } from "../client/types.js";
+import type { Pronunciation } from "../client/speech-types.js";
 import { CommandError, type HelpRow, UsageError } from "./command.js";
 import { reasonOf } from "./failures.js";
 

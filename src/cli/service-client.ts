@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { ClientOptions, TranscribeOptions } from "../client/client.js";
 import { ConnectionError } from "../client/errors.js";
 import { DauysClient } from "../client/node.js";
-import type { RedactedKind } from "../client/types.js";
+import type { RedactedKind } from "../client/transcription-types.js";
 import { CommandError, type CommandInput, type HelpRow, UsageError } from "./command.js";
 import { isCausedBy, pathFailure } from "./failures.js";
 import { addressOf, hostUrls, serviceUrl } from "./service-url.js";

@@ -1,6 +1,6 @@
 import type { SpeakOptions } from "../client/client.js";
 import type { DauysClient } from "../client/node.js";
-import type { SpeechRequest, SpeechUsage } from "../client/types.js";
+import type { SpeechRequest, SpeechUsage } from "../client/speech-types.js";
 import { CommandError, type CommandInput, printNote } from "./command.js";
 import { clock, withProgress } from "./progress.js";
 import { pcmOf, wavHeader } from "./wav-frames.js";

@@ -1,5 +1,5 @@
 import type { DauysClient } from "../client/node.js";
-import type { SpeechRequest, SpeechUsage } from "../client/types.js";
+import type { SpeechRequest, SpeechUsage } from "../client/speech-types.js";
 import { prepareAudioFile } from "./audio-file.js";
 import {
   type Command,

@@ -1,6 +1,6 @@
 import { ApiError } from "../client/errors.js";
 import type { DauysClient } from "../client/node.js";
-import type { Balance, Health, Readiness } from "../client/types.js";
+import type { Balance, Health, Readiness } from "../client/service-types.js";
 import { type Command, CommandError, type CommandInput, printResult, requireNoArguments } from "./command.js";
 import { openWithoutKey, SERVICE_OPTIONS } from "./service-client.js";
 import { aligned } from "./table.js";

@@ -268,7 +268,7 @@ class Batch {
   }
 
   #summary(left: number): string {
-    const bill = `${round(this.#audioSeconds)} s of audio, ${this.#credits} credits`;
+    const bill = `${Math.round(this.#audioSeconds * 10) / 10} s of audio, ${this.#credits} credits`;
     const replayed = this.#replayed === 0 ? "" : `, ${this.#replayed} already charged`;
     const parts = [`${this.#transcribed} transcribed (${bill}${replayed})`];
     if (this.#skipped > 0)
@@ -332,8 +332,4 @@ async function folderOf({ options }: CommandInput): Promise<string | null> {
 function isFatal(error: unknown): boolean {
   if (error instanceof ApiError) return FATAL_CODES.includes(error.code);
   return error instanceof ConnectionError || error instanceof UnwrittenError;
-}
-
-function round(seconds: number): number {
-  return Math.round(seconds * 10) / 10;
 }

@@ -1,6 +1,6 @@
 import { speakerName } from "../../core/domain/text/subtitles.js";
 import { toSrt, toVtt } from "../client/subtitles.js";
-import type { Transcription, TranscriptSegment } from "../client/types.js";
+import type { Transcription, TranscriptSegment } from "../client/transcription-types.js";
 import type { Options } from "./command.js";
 
 /** Transcript format, which is also the file extension. */

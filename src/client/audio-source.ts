@@ -32,7 +32,11 @@ export function audioBodyOf(source: Exclude<AudioSource, { readonly url: string 
   return { body: { type: "chunks", sizeBytes: null, isRepeatable: false, open }, fileName: null };
 }
 
-/** Returns a name that fits into a header: headers must be ASCII, and only the extension matters. */
+export function isUrl(source: unknown): source is { readonly url: string } {
+  return typeof source === "object" && source !== null && "url" in source && typeof source.url === "string";
+}
+
+/** Returns a name that fits into a header, which must be ASCII; only the extension matters. */
 export function headerName(fileName: string): string {
   const ending = /\.[0-9A-Za-z]+$/.exec(fileName)?.[0] ?? ".wav";
   return `audio${ending}`;

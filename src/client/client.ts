@@ -1,4 +1,4 @@
-import { type AudioBody, type AudioSource, audioBodyOf, headerName } from "./audio-source.js";
+import { type AudioBody, type AudioSource, audioBodyOf, headerName, isUrl } from "./audio-source.js";
 import { ApiError } from "./errors.js";
 import { Jobs } from "./jobs.js";
 import type { LiveOptions } from "./live-options.js";
@@ -6,29 +6,24 @@ import type { LiveEndpoint } from "./live-socket.js";
 import { LiveSpeech } from "./live-speech.js";
 import type { LiveSpeechOptions } from "./live-speech-types.js";
 import { LiveTranscription } from "./live-transcription.js";
+import type { StreamToken } from "./live-types.js";
 import type { Platform } from "./platform.js";
-import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
+import { queryOf, type RecordingOptions, transcribeQuery, urlOf } from "./query.js";
 import { type BilledOptions, type CallOptions, Requester, type RequestPlan } from "./requester.js";
-import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
-import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
-import type { UploadProgress } from "./transport.js";
 import type {
   Balance,
   Health,
   KeyInfo,
   Model,
-  RawFormat,
   Readiness,
   Recognizer,
-  RedactedKind,
-  Speech,
-  SpeechFrame,
-  SpeechRequest,
-  StreamToken,
-  Transcription,
   Usage,
   Voices,
-} from "./types.js";
+} from "./service-types.js";
+import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
+import type { Speech, SpeechFrame, SpeechRequest } from "./speech-types.js";
+import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
+import type { Transcription } from "./transcription-types.js";
 
 export interface ClientOptions {
   /** Address of the service, such as "https://speech.example.org"; may include a path. */
@@ -72,34 +67,7 @@ export interface SpeakStreamOptions extends SpeakOptions {
   readonly frames?: "sentences" | "chunks" | undefined;
 }
 
-export interface TranscribeOptions extends BilledOptions {
-  /** ID of a recognition model; default: the service's default. */
-  readonly model?: string | undefined;
-  /** Adds `words` and `segments`, for free. */
-  readonly timestamps?: boolean | undefined;
-  /** Tells speakers apart: adds `words` and `segments`, each with its `speaker`; default false. */
-  readonly diarize?: boolean | undefined;
-  /** The number of speakers, if known; only with `diarize`. */
-  readonly speakers?: number | undefined;
-  /** Words and phrases to prefer, at most 100, spelled with the model's letters. */
-  readonly hotWords?: readonly HotWord[] | undefined;
-  /** Adds `display_text` with capitals, punctuation and digits; default false. */
-  readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
-  readonly numerals?: "auto" | "all" | "none" | undefined;
-  /** Masks personal data in all texts. */
-  readonly redact?: readonly RedactedKind[] | undefined;
-  /**
-   * `split` transcribes up to 8 channels separately and charges each; words and segments then have a
-   * `channel`. Default `mix`: all channels are mixed into one.
-   */
-  readonly channels?: "mix" | "split" | undefined;
-  /** Format of raw samples; default: the source is an audio file with a header. */
-  readonly raw?: RawFormat | undefined;
-  /** Name whose extension specifies the container format; default: the name of the source, or `audio.wav`. */
-  readonly fileName?: string | undefined;
-  /** Called as the upload progresses. */
-  readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
+export interface TranscribeOptions extends RecordingOptions {
   /**
    * Called with the transcribed share of the audio, 0 to 1; restarts at 0 if the service retries. If set,
    * `timeoutMs` limits the time between two events.
@@ -319,11 +287,7 @@ export class ServiceClient {
   }
 }
 
-function isUrl(source: AudioSource): source is { readonly url: string } {
-  return "url" in source && typeof source.url === "string";
-}
-
-/** Returns an address with a trailing slash, so that relative paths are appended to its own path. */
+/** Returns an address with a trailing slash, so that relative paths keep its own path. */
 function serviceUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null) url.protocol = url.protocol.replace(/^ws/, "http");

@@ -1,46 +1,13 @@
-import type { AudioBody, AudioSource } from "./audio-source.js";
-import { type HotWord, queryOf, transcribeQuery, urlOf } from "./query.js";
-import type { BilledOptions, CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
+import { type AudioBody, type AudioSource, isUrl } from "./audio-source.js";
+import type { Job, JobEnd, JobList, JobStatus, WebhookSecret } from "./job-types.js";
+import { queryOf, type RecordingOptions, transcribeQuery, urlOf } from "./query.js";
+import type { CallOptions, OpenResponse, Requester, RequestPlan } from "./requester.js";
 import { sleep } from "./retry.js";
-import type { UploadProgress } from "./transport.js";
-import type {
-  Job,
-  JobEnd,
-  JobList,
-  JobStatus,
-  RawFormat,
-  RedactedKind,
-  Transcription,
-  WebhookSecret,
-} from "./types.js";
+import type { Transcription } from "./transcription-types.js";
 
-export interface JobOptions extends BilledOptions {
-  /** Id of a recognition model; default: the service's default. */
-  readonly model?: string | undefined;
-  /** Adds `words` and `segments` to the result, for free. */
-  readonly timestamps?: boolean | undefined;
-  /** Tells speakers apart: adds `speaker` to `words` and `segments`, which it includes; default false. */
-  readonly diarize?: boolean | undefined;
-  /** The number of speakers, if it is known; only with `diarize`. */
-  readonly speakers?: number | undefined;
-  /** Words and phrases to prefer, at most 100, in letters of the model. */
-  readonly hotWords?: readonly HotWord[] | undefined;
-  /** Adds `display_text`: capitals, punctuation and figures; default false. */
-  readonly display?: boolean | undefined;
-  /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
-  readonly numerals?: "auto" | "all" | "none" | undefined;
-  /** Masks personal data in all texts. */
-  readonly redact?: readonly RedactedKind[] | undefined;
-  /** `split` transcribes each channel separately, up to 8, and charges each; default `mix`. */
-  readonly channels?: "mix" | "split" | undefined;
-  /** Format of samples without a header; default: the source is a file. */
-  readonly raw?: RawFormat | undefined;
-  /** Shown in lists; its extension tells the container format. Default: the name of the source. */
-  readonly fileName?: string | undefined;
+export interface JobOptions extends RecordingOptions {
   /** Public address that receives a signed POST when the job has ended. */
   readonly webhookUrl?: string | undefined;
-  /** Called during the upload. */
-  readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
 export interface JobListOptions extends CallOptions {
@@ -83,7 +50,7 @@ export class Jobs<Source = AudioSource> {
 
   /** Uploads a recording of at most 2 hours, or names its public URL, and returns its job. */
   async submit(source: Source, options: JobOptions = {}): Promise<Job> {
-    const query = jobQuery(options);
+    const query = queryOf({ ...transcribeQuery(options), webhook_url: options.webhookUrl });
     if (isUrl(source)) {
       query.set("url", source.url);
       return this.#submitted({ query }, options);
@@ -185,14 +152,6 @@ export class Jobs<Source = AudioSource> {
   }
 }
 
-function isUrl(source: unknown): source is { readonly url: string } {
-  return typeof source === "object" && source !== null && "url" in source && typeof source.url === "string";
-}
-
 function baseName(path: string): string {
   return path.split(/[/\\]/).at(-1) ?? path;
-}
-
-function jobQuery(options: JobOptions): URLSearchParams {
-  return queryOf({ ...transcribeQuery(options), webhook_url: options.webhookUrl });
 }

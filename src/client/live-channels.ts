@@ -1,5 +1,5 @@
 import { LiveTranscript } from "./live-transcript.js";
-import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js";
+import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./live-types.js";
 
 type DoneMessage = Extract<LiveMessage, { readonly type: "done" }>;
 

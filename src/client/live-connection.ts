@@ -2,8 +2,8 @@ import { RequestTimeoutError } from "./errors.js";
 import type { LiveEnding } from "./live-ending.js";
 import type { LiveHistory, LiveHistoryReader, LiveItem } from "./live-history.js";
 import { type LiveEndpoint, type LiveSocket, openLiveSocket } from "./live-socket.js";
+import type { LiveMessage } from "./live-types.js";
 import { SendWindow } from "./send-window.js";
-import type { LiveMessage } from "./types.js";
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024;
 /** Sending pauses when more is buffered: data in the socket's buffer cannot be taken back. */

@@ -1,6 +1,6 @@
 import { CLOSE } from "../../core/domain/close-codes.js";
 import { ApiError, ConnectionError, type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
-import type { LiveMessage } from "./types.js";
+import type { LiveMessage } from "./live-types.js";
 
 export interface LiveEnding {
   readonly closeCode: number;

@@ -1,6 +1,6 @@
 import type { DauysError } from "./errors.js";
 import { formatHotWords, type HotWord, queryOf, readingQuery } from "./query.js";
-import type { RedactedKind } from "./types.js";
+import type { RedactedKind } from "./transcription-types.js";
 
 export interface LiveOptions {
   /** ID of a recognition model; default: the service's default. */

@@ -1,5 +1,6 @@
 import type { LiveDone } from "./live-options.js";
-import type { LiveFinal, TimedWord } from "./types.js";
+import type { LiveFinal } from "./live-types.js";
+import type { TimedWord } from "./transcription-types.js";
 
 /** One or more finals of a live session that form a sentence. */
 export interface LiveSentence {

@@ -1,7 +1,7 @@
 import { ABNORMAL_CLOSE } from "./live-ending.js";
+import type { LiveMessage } from "./live-types.js";
 import { urlOf } from "./query.js";
 import type { SocketLike } from "./transport.js";
-import type { LiveMessage } from "./types.js";
 
 /** Subprotocol which announces that the next one is a key or a token. */
 const BEARER_PROTOCOL = "svc-bearer";

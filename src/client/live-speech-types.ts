@@ -1,5 +1,5 @@
 import { queryOf } from "./query.js";
-import type { SpeechRequest, SpeechWord } from "./types.js";
+import type { SpeechRequest, SpeechWord } from "./speech-types.js";
 
 export interface LiveSpeechOptions
   extends Pick<SpeechRequest, "model" | "voice" | "speed" | "normalize" | "seed" | "room_tone"> {

@@ -1,6 +1,6 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import { STOP } from "./live-sentences.js";
-import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./types.js";
+import type { LiveFinal, LiveMessage, LivePartial, LiveResult } from "./live-types.js";
 
 /** Left context of the encoder, 1.6 s. With it, audio that is sent again gives the same result. */
 const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;

@@ -8,9 +8,9 @@ import { canReconnect, endingError, isTransient, type LiveEnding } from "./live-
 import { LiveHistory } from "./live-history.js";
 import { type LiveDone, type LiveOptions, liveQuery } from "./live-options.js";
 import type { LiveEndpoint } from "./live-socket.js";
+import type { LiveMessage, LiveResult } from "./live-types.js";
 import { ResultQueue } from "./result-queue.js";
 import { backoffMs, sleep } from "./retry.js";
-import type { LiveMessage, LiveResult } from "./types.js";
 
 /**
  * Seconds for which sent audio is kept. The service buffers at most 60 s and cuts utterances at 30 s, so

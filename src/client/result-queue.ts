@@ -1,4 +1,4 @@
-import type { LiveResult } from "./types.js";
+import type { LiveResult } from "./live-types.js";
 
 type Reader = {
   readonly settle: (result: IteratorResult<LiveResult, void>) => void;

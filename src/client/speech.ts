@@ -2,7 +2,7 @@ import { parseWavHeader } from "../../core/domain/audio/wav.js";
 import { takeWords, WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { ConnectionError, DauysError } from "./errors.js";
 import type { OpenResponse } from "./requester.js";
-import type { Speech, SpeechFrame, SpeechUsage, SpeechWord } from "./types.js";
+import type { Speech, SpeechFrame, SpeechUsage, SpeechWord } from "./speech-types.js";
 
 /** Reads a response of `/v1/tts`. */
 export async function readSpeech(response: OpenResponse): Promise<Speech> {

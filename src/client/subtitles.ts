@@ -1,6 +1,6 @@
 import { transcriptCues } from "../../core/domain/text/speaker-cues.js";
 import { type Cue, formatSrt, formatVtt } from "../../core/domain/text/subtitles.js";
-import type { Transcription } from "./types.js";
+import type { Transcription } from "./transcription-types.js";
 
 /** A transcription, or any object with words. */
 export type WordsToShow = Pick<Transcription, "words" | "display_words" | "channels">;

@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError, DauysError } from "./errors.js";
 import type { OpenResponse } from "./requester.js";
-import type { Transcription } from "./types.js";
+import type { Transcription } from "./transcription-types.js";
 
 const EVENTS = "text/event-stream";
 

@@ -94,7 +94,6 @@ export interface LiveCase extends Requirement {
   readonly checks: readonly LiveCheck[];
 }
 
-/** One request for speech. */
 export interface SpeechScript {
   readonly credential?: "header" | "wrong-header" | "none";
   readonly query?: Readonly<Record<string, string>>;

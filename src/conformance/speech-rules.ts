@@ -9,7 +9,6 @@ const SENTENCE_END = /[.!?]+/g;
 /** A chunk lasts a third of a second; the rest is room for servers that count differently. */
 const SHORT_SECONDS = 0.75;
 
-/** Rules for the frames of a response. */
 export const SPEECH_RULES: Readonly<Record<SpeechRule, (answer: Answer) => Verdict>> = {
   "whole frames": (answer) => {
     const { frames, isWhole } = framesOf(answer);

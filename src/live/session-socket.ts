@@ -16,7 +16,6 @@ const FLOOD = "too_many_messages";
 
 export type SessionDeps = Pick<RouteDeps, "conversations" | "decoders" | "endings" | "running" | "slots">;
 
-/** An open socket. */
 export interface SocketParts {
   readonly socket: FrontSocket;
   readonly log: Log;

@@ -74,6 +74,11 @@ export function tick(at: number): Tick {
   return { at, label: String(at) };
 }
 
+/** A tick at each different value, ascending. */
+export function ticksAt(values: readonly number[]): readonly Tick[] {
+  return [...new Set(values)].sort((a, b) => a - b).map(tick);
+}
+
 export function lastOf(ticks: readonly Tick[]): number {
   return ticks.at(-1)?.at ?? 1;
 }
@@ -111,7 +116,25 @@ export function curve(
   ];
 }
 
-/** Draws a horizontal line with a dot at the median and, if `end` is given, a short vertical mark there. */
+/** A median over its tail percentile. */
+export function medianAndTail(
+  points: readonly { readonly x: number; readonly median: number; readonly tail: number }[],
+  colour: Colour,
+): readonly string[] {
+  return [
+    ...curve(
+      points.map(({ x, tail }) => ({ x, y: tail })),
+      colour,
+      "tail",
+    ),
+    ...curve(
+      points.map(({ x, median }) => ({ x, y: median })),
+      colour,
+    ),
+  ];
+}
+
+/** A horizontal line with a dot at the median and, if `end` is given, a short vertical mark there. */
 export function interval(
   y: number,
   {

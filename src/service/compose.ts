@@ -37,7 +37,6 @@ import type { Transport } from "./transport.js";
 import { type Repeat, repeatByTimer } from "./watch-endings.js";
 import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";
 
-/** A running service. */
 export interface Service {
   readonly port: number;
   readonly developmentKey: string;

@@ -55,21 +55,21 @@ export async function connectBus(
       { servers, name, tls: busTls },
       {
         disconnected: () => {
-          metrics.busConnected.set(0);
+          metrics.fleet.busConnected.set(0);
           log.warn("bus lost");
         },
         reconnected: () => {
-          metrics.busConnected.set(1);
+          metrics.fleet.busConnected.set(1);
           log.info("bus reconnected");
         },
         fault: (error) => log.error({ err: error }, "bus fault"),
         damaged: () => {
-          metrics.busMessagesDamaged.inc();
+          metrics.fleet.busMessagesDamaged.inc();
           damaged.note();
         },
       },
     );
-    metrics.busConnected.set(1);
+    metrics.fleet.busConnected.set(1);
     owned.add("bus", async () => {
       await bus.drain();
       damaged.close();
@@ -106,7 +106,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
     transcription: directoryOf("transcription"),
   };
   observeDirectories(metrics, directories);
-  const calls = new FleetCalls({ bus, front, observer: metrics.observeCalls });
+  const calls = new FleetCalls({ bus, front, observer: metrics.fleet.calls });
   owned.add("calls", async () => calls.close());
   const wanted = { synthesis: 0, transcription: 0 };
   const placesOf = (kind: "synthesis" | "transcription", { manifest }: PackageFolder<ModelManifest>) =>
@@ -126,7 +126,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
         model: manifest.id,
         manifest: manifestHash(manifest),
         contextSamples: manifest.contextFrames * manifest.frameSamples,
-        observer: metrics.observeLanes,
+        observer: metrics.fleet.lanes,
         log: log.child({ model: manifest.id }),
       }),
     synthesizerOf: (model) =>
@@ -146,11 +146,11 @@ function observeDirectories(
 ): void {
   const total = ({ heartbeats }: FleetDirectory, member: "capacity" | "used") =>
     heartbeats.reduce((sum, heartbeat) => sum + heartbeat[member], 0);
-  metrics.observeCallRoom(() => ({
+  metrics.fleet.readCallCapacity(() => ({
     synthesis: total(synthesis, "capacity"),
     transcription: total(transcription, "capacity"),
   }));
-  metrics.observeFleet(() => ({
+  metrics.fleet.readProcesses(() => ({
     capacity: total(live, "capacity"),
     used: total(live, "used"),
     oldestHeartbeatMs: live.oldestHeartbeatMs,

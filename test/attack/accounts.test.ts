@@ -51,7 +51,7 @@ for (const front of FRONTS) {
       return last;
     };
 
-    // A quadratic pattern, applied before any limit, once blocked the service for 11 to 18 s.
+    // A quadratic pattern, run before any limit, once blocked the service for 11 to 18 s.
     test("an overlong address is rejected before it is parsed", async () => {
       const email = `a@${".".repeat(65_000)}@`;
       for (const path of ["/sign-in", "/sign-up"]) {
@@ -174,7 +174,7 @@ for (const front of FRONTS) {
       assert.deepEqual([ofSecond.status, ofFirst.status].includes(200), true);
     });
 
-    // Revoked keys once opened live sockets for five more minutes, and open sockets continued.
+    // Ended keys once opened live sockets for five more minutes, and open ones continued.
     for (const path of ["/v1/stream", "/v1/listen"]) {
       test(`a revoked key immediately ends its sessions on ${path}, with their audio charged`, async () => {
         const { who, at } = await person();

@@ -1,4 +1,4 @@
-// A full or read-only disk that uploads share with the database.
+// A disk that uploads share with the database, and that is full or read-only.
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

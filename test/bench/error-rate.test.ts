@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import {
   countCharacterEdits,
   countWordEdits,
   editDistance,
-  errorRates,
   normalizeForScoring,
 } from "../../core/domain/text/error-rate.js";
 import * as fc from "../support/properties.js";

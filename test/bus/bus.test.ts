@@ -3,9 +3,9 @@ import { connect as connectSocket } from "node:net";
 import { test } from "node:test";
 import { connect } from "@nats-io/transport-node";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
-import { InProcessHub } from "../../src/bus/in-process-bus.js";
 import { connectNats } from "../../src/bus/nats-bus.js";
 import { eventually } from "../support/eventually.js";
+import { InProcessHub } from "../support/in-process-bus.js";
 import { busContract } from "./bus-contract.js";
 
 busContract("of the process", false, async () => {

@@ -155,6 +155,7 @@ const WRONG: readonly [args: string[], message: RegExp][] = [
   [["ledger"], /ORG is missing/],
   [["usage", "a", "b"], /expected one ORG, received 2/],
   [["keys", "revoke"], /revoke needs one KEY_ID/],
+  [["keys", "list", "all"], /list accepts no argument/],
   [["keys", "destroy"], /unknown action "destroy"; use create, list, limit, rotate or revoke/],
   [["keys", "list", "--colour"], /unknown option "--colour";/],
 ];

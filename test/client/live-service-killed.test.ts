@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { freePort } from "../../bench/support/free-port.js";
 import type { LiveStatus } from "../../src/client/live-options.js";
+import type { LiveFinal, LiveResult } from "../../src/client/live-types.js";
 import { DauysClient, liveSentences } from "../../src/client/node.js";
-import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, type Received } from "./support.js";
 

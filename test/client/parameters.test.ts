@@ -5,7 +5,7 @@ import { COMPONENTS } from "../../core/protocol/components.js";
 import { ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { SpeechRequest } from "../../src/client/types.js";
+import type { SpeechRequest } from "../../src/client/speech-types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 import { FAKE_JOB } from "../http/fake-jobs.js";
 

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import type { LiveDone, LiveOptions } from "../../src/client/live-options.js";
+import type { LiveFinal, LiveResult } from "../../src/client/live-types.js";
 import type { DauysClient } from "../../src/client/node.js";
-import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { pace as waitAs } from "../support/pace.js";
 

@@ -11,8 +11,8 @@ import type { StreamServerMessage } from "../../core/protocol/stream-messages.js
 import type { TimedSpeech } from "../../core/protocol/timed-speech.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 import type { TtsLiveServerMessage } from "../../core/protocol/tts-live-messages.js";
+import type * as client from "../../src/client/exports.js";
 import type { LiveSpeechMessage } from "../../src/client/live-speech-types.js";
-import type * as client from "../../src/client/types.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
 import { DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import type { Mailer } from "../../core/ports/mailer.js";
@@ -149,4 +150,12 @@ export async function startConsole(
       await store.close();
     },
   };
+}
+
+/** Checks a log that has requests of `visitor`, who signed up as `owner@example.org`. */
+export function assertNoSecretIn(logLines: readonly string[], visitor: Visitor): void {
+  const log = logLines.join("\n");
+  assert.ok(log.includes("/console/api/sign-up"), "requests were logged");
+  for (const secret of [PASSWORD, visitor.cookie.split("=")[1] ?? "?", "sk-svc-", "owner@example.org"])
+    assert.ok(!log.includes(secret), "a secret was logged");
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { launchConsoleBrowser, SPOKEN, spokenWav } from "../console/browser-speech.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 import { ROOT, read, tableRows } from "./markdown.js";

@@ -28,15 +28,15 @@ async function namesOf(): Promise<ReadonlySet<string>> {
   return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
 }
 
-/** Returns the service's metrics with all observers in use. */
-export function everyMetric(): Metrics {
+/** The service's metrics with all observers in use. */
+function everyMetric(): Metrics {
   const metrics = new Metrics({ withProcess: true });
   metrics.observeSpool(() => 0);
   metrics.observeHeldSpeech(() => 0);
   metrics.observeDeviceErrors([], () => 0);
   metrics.observeRuns([1], () => [{ graph: "any", counts: [0, 0], sumMs: 0, rows: 0 }]);
-  metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
-  metrics.observeCallRoom(() => ({}));
+  metrics.fleet.readProcesses(() => ({ capacity: 0, used: 0, oldestHeartbeatMs: 0 }));
+  metrics.fleet.readCallCapacity(() => ({}));
   metrics.observeLiveLateness(() => new Map());
   return metrics;
 }

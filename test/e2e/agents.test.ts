@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
 import { WebSocket } from "ws";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { littleEndianBytes, toFloat, toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
 import { eventually } from "../support/eventually.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdir, readFile, rm } from "node:fs/promises";
-import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
 import type { Sql } from "postgres";
-import { writeWav } from "../../core/domain/audio/wav.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { FRONTS } from "../http/running-transport.js";
@@ -18,91 +16,26 @@ import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { pace } from "../support/pace.js";
-import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-
-/** The text gives only two frames of a stream, because it is synthesized about sixty times. */
-const TEXT = "Сәлем, әлем. Ия.";
-const CREDITS = synthesisCredits([...TEXT].length);
-/** The synthesis of this text takes more than a second, so that something else can happen meanwhile. */
-const LONG_TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.".repeat(2);
-const LONG_CREDITS = synthesisCredits([...LONG_TEXT].length);
-/** Three seconds of audio, which cost 8 credits. */
-const FILE = writeWav(new Int16Array(3 * 8_000), 8_000);
-const OTHER_FILE = writeWav(new Int16Array(4 * 8_000), 8_000);
-const FILE_CREDITS = 8;
-/** Twelve seconds of audio. */
-const LONG_FILE = writeWav(new Int16Array(12 * 8_000), 8_000);
-const LONG_FILE_CREDITS = 30;
+import {
+  assertRefused,
+  assertReplayed,
+  CASES,
+  CREDITS,
+  FILE,
+  FILE_CREDITS,
+  LONG_CREDITS,
+  LONG_FILE,
+  LONG_FILE_CREDITS,
+  LONG_TEXT,
+  listening,
+  loseFirstAnswer,
+  TEXT,
+} from "./idempotency-cases.js";
 
 let keyCount = 0;
 const newKey = () => `order-${++keyCount}`;
-
-function form(file: Uint8Array, fields: Record<string, string> = {}): FormData {
-  const parts = new FormData();
-  for (const [name, value] of Object.entries(fields)) parts.set(name, value);
-  parts.set("file", new Blob([new Uint8Array(file)]), "speech.wav");
-  return parts;
-}
-
-/** A request, the same request in a different notation, and a different request. */
-interface Case {
-  readonly path: string;
-  readonly one: () => RequestInit["body"];
-  readonly same: () => RequestInit["body"];
-  readonly other: () => RequestInit["body"];
-  readonly credits: number;
-}
-
-const CASES: readonly Case[] = [
-  ...["/v1/tts", "/v1/tts/stream"].map((path) => ({
-    path,
-    one: () => JSON.stringify({ text: TEXT, nfe: 4 }),
-    same: () => ` {"nfe": 4, "speed": 1.0, "text": ${JSON.stringify(TEXT)}}`,
-    other: () => JSON.stringify({ text: TEXT, nfe: 4, voice: "dauren" }),
-    credits: CREDITS,
-  })),
-  ...["wav", "pcm"].map((response_format) => ({
-    path: "/v1/audio/speech",
-    one: () => JSON.stringify({ input: "Сәлем.", model: "tts-1", response_format }),
-    same: () => JSON.stringify({ response_format, model: "tts-1", input: "Сәлем." }),
-    other: () => JSON.stringify({ input: "Сәлем!", model: "tts-1", response_format }),
-    credits: 3,
-  })),
-  {
-    path: "/v1/transcribe?timestamps=true",
-    one: () => form(FILE),
-    same: () => form(FILE),
-    other: () => form(OTHER_FILE),
-    credits: FILE_CREDITS,
-  },
-  {
-    path: "/v1/transcribe",
-    one: () => new Uint8Array(FILE),
-    same: () => new Blob([new Uint8Array(FILE)]).stream(),
-    other: () => new Uint8Array(OTHER_FILE),
-    credits: FILE_CREDITS,
-  },
-  {
-    path: "/v1/audio/transcriptions",
-    one: () => form(FILE, { response_format: "verbose_json", model: "whisper-1" }),
-    same: () => form(FILE, { model: "whisper-1", response_format: "verbose_json" }),
-    other: () => form(FILE, { response_format: "text", model: "whisper-1" }),
-    credits: FILE_CREDITS,
-  },
-  ...[
-    { same: { display: "true" }, other: { display: "false" } },
-    { same: { numerals: "auto" }, other: { numerals: "all" } },
-    { same: {}, other: { redact: "phone" } },
-  ].map(({ same, other }) => ({
-    path: "/v1/audio/transcriptions",
-    one: () => form(FILE, { response_format: "srt" }),
-    same: () => form(FILE, { response_format: "srt", ...same }),
-    other: () => form(FILE, { response_format: "srt", ...other }),
-    credits: FILE_CREDITS,
-  })),
-];
 
 for (const front of FRONTS) {
   describe(`idempotency keys on ${front}`, { concurrency: 1 }, () => {
@@ -168,20 +101,6 @@ for (const front of FRONTS) {
         await pace(100);
       }
       throw new Error("the key stayed in use");
-    };
-    const assertReplayed = (answer: Response, first: Response) => {
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers.get("idempotent-replayed"), "true");
-      assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
-      assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
-      // Only the request that did the work can have waited for a model to load.
-      const own = ([name]: [string, string]) => /^x-(?!request-id|svc-cold-start)|^content-type/.test(name);
-      assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
-    };
-    const assertRefused = async (answer: Response, status: number, name: string) => {
-      const body = (await answer.json()) as { detail: string };
-      assert.deepEqual([answer.status, answer.headers.get("x-svc-error")], [status, name], body.detail);
-      assert.deepEqual(Object.keys(body), ["detail"]);
     };
 
     for (const [index, { path, one, same, other, credits }] of CASES.entries()) {
@@ -318,7 +237,7 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS + FILE_CREDITS);
     });
 
-    test("different audio at a URL that was paid for is not transcribed for free", async () => {
+    test("different audio behind a paid url is not transcribed for free", async () => {
       const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
       const server = createServer((_request, response) => response.end(files.shift()));
       const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
@@ -471,30 +390,4 @@ for (const front of FRONTS) {
       assert.equal((await spent()) - before, CREDITS + LONG_CREDITS);
     });
   });
-}
-
-async function listening(server: Server): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** A proxy that loses the first response after the service has sent it. */
-async function loseFirstAnswer(port: number) {
-  let count = 0;
-  const server = createServer(async (incoming, outgoing) => {
-    const isLost = ++count === 1;
-    const { method, url, headers } = incoming;
-    const onward = httpRequest({ host: "127.0.0.1", port, method, path: url, headers });
-    incoming.pipe(onward);
-    const [answer] = (await once(onward, "response")) as [IncomingMessage];
-    if (!isLost) {
-      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
-      answer.pipe(outgoing);
-      return;
-    }
-    await once(answer.resume(), "end");
-    incoming.socket.destroy();
-  });
-  return { base: await listening(server), server, requests: () => count };
 }

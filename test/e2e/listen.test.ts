@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
 import { DeepgramClient } from "@deepgram/sdk";
-import { errorRates } from "../../core/domain/text/error-rate.js";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { pace } from "../support/pace.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 

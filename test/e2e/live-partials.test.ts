@@ -1,13 +1,12 @@
-// No partial begins with the tail of the previous utterance: checked through the sockets that the console,
-// the command line and Deepgram's clients use.
+// Partials through the sockets that the console, the command line and Deepgram's clients use.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { before, test } from "node:test";
 import { WebSocket } from "ws";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { type ShownUtterance, shownUtterances, tailLetters } from "../../bench/support/partial-tails.js";
 import { joinedStream, SAMPLE_RATE_HZ, speak, speechOf } from "../../bench/support/spoken-stream.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
 import type { ListenServerMessage } from "../../core/protocol/listen-messages.js";
 import { speech } from "../support/audio.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";

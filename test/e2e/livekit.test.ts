@@ -8,9 +8,9 @@ import { initializeLogger, stt, tts } from "@livekit/agents";
 import * as deepgram from "@livekit/agents-plugin-deepgram";
 import * as openai from "@livekit/agents-plugin-openai";
 import { AudioFrame } from "@livekit/rtc-node";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { toFloat, toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
-import { errorRates } from "../../core/domain/text/error-rate.js";
 import { pace } from "../support/pace.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 

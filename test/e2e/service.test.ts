@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import { errorRates } from "../../bench/evaluate/error-rates.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { resample } from "../../core/domain/audio/resample.js";
 import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
-import { errorRates, type ScoredPair } from "../../core/domain/text/error-rate.js";
+import type { ScoredPair } from "../../core/domain/text/error-rate.js";
 import { wavOf } from "../support/audio.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";

@@ -1,5 +1,5 @@
 // To clients, two services that share a database look like one. The API suites run over both, and each
-// request picks one of them at random. `node scripts/two-services.mjs` runs more of these suites.
+// request picks one at random; `node scripts/two-services.mjs` runs more of them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";

@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import type { Sql } from "postgres";
-import WebSocket from "ws";
-import { toInt16 } from "../../core/domain/audio/pcm.js";
-import { resample } from "../../core/domain/audio/resample.js";
-import { writeWav } from "../../core/domain/audio/wav.js";
-import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
-import { WavFrameReader } from "../../core/protocol/wav-frames.js";
+import type { LiveFinal } from "../../src/client/live-types.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { LiveFinal } from "../../src/client/types.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
@@ -22,41 +15,28 @@ import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { openLoadBalancer } from "../support/load-balancer.js";
-import { momentOfFault, pace } from "../support/pace.js";
-import { liveCredits, synthesisCredits } from "../support/prices.js";
+import { momentOfFault } from "../support/pace.js";
+import { liveCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startBeside, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
+import {
+  type Address,
+  LIVE_RATE_HZ,
+  type LiveSeen,
+  listen,
+  repeat,
+  type Seen,
+  speak,
+  speakStreaming,
+  spokenText,
+  transcribe,
+} from "./kill-clients.js";
 
-const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
-const TEXT = SENTENCES.join("");
-const FILE_RATE_HZ = 8_000;
-const LIVE_RATE_HZ = 16_000;
-const MESSAGE_MS = 100;
-/** The length of a piece that `listenByClient` sends. */
+/** Length of a piece that `listenByClient` sends. */
 const PIECE_SECONDS = 0.1;
 /** Returns numbers from 0 to 1. The same seed gives the same numbers. */
 const killMoment = uniform(SEED);
-const fileLength = uniform(SEED + 1);
-
-/** What clients saw in one round, from which the expected charges follow. */
-interface Seen {
-  /** The time before the first request. */
-  readonly since: Date;
-  /** The credits of each complete response, by request ID. */
-  readonly answered: Map<string, number>;
-  /** The credits for the received sentences of each interrupted stream, by request ID. */
-  readonly broken: Map<string, number>;
-  readonly sessions: LiveSeen[];
-}
-
-interface LiveSeen {
-  id: string | null;
-  sentSamples: number;
-  /** Where the audio that the service reported as transcribed ends, in seconds. */
-  heardSeconds: number;
-  doneCredits: number | null;
-}
 
 export interface KillReport {
   readonly rounds: number;
@@ -68,9 +48,9 @@ export interface KillReport {
   readonly heard: number;
 }
 
-/** The addresses for clients, and the service to kill. */
-interface Target extends Pick<ServiceProcess, "url" | "key"> {
-  /** Kills the service as `kill -9` does. */
+/** Addresses for clients, and the service to kill. */
+interface Target extends Address {
+  /** Kills it like kill -9. */
   kill(): Promise<void>;
   /** Restarts the killed service in its data folder. @param settings additional settings */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
@@ -278,99 +258,7 @@ function asTold({ text, utterance, start, end }: LiveFinal): unknown {
   return { text, utterance, start: Math.round(start * LIVE_RATE_HZ), end: Math.round(end * LIVE_RATE_HZ) };
 }
 
-/**
- * Repeats work until the service is killed, as a client that reconnects does. What the kill interrupts is the
- * subject of the test.
- */
-async function repeat(gone: AbortSignal, work: () => Promise<void>): Promise<void> {
-  while (!gone.aborted) {
-    await work().catch(async (error: unknown) => {
-      if (error instanceof assert.AssertionError) throw error;
-      await pace(20);
-    });
-  }
-}
-
-async function speak(service: Target, seen: Seen): Promise<void> {
-  const answer = await fetch(`${service.url}/v1/tts`, { method: "POST", ...speechRequest(service) });
-  await answer.arrayBuffer();
-  assert.equal(answer.status, 200);
-  const credits = synthesisCredits(Number(answer.headers.get("x-svc-chars")));
-  seen.answered.set(answer.headers.get("x-request-id")!, credits);
-}
-
-function speechRequest(service: Target) {
-  return {
-    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ text: TEXT, nfe: 4 }),
-  };
-}
-
-/**
- * Reads frames as they arrive, because `fetch` would discard undelivered data when the connection breaks.
- */
-async function speakStreaming(service: Target, seen: Seen): Promise<void> {
-  const { headers, body } = speechRequest(service);
-  const asked = request(`${service.url}/v1/tts/stream`, { method: "POST", headers });
-  asked.end(body);
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  assert.equal(answer.statusCode, 200);
-  const id = String(answer.headers["x-request-id"]);
-  const frames = new WavFrameReader();
-  let frameCount = 0;
-  answer.on("data", (chunk: Buffer) => {
-    frameCount += frames.push(chunk).length;
-  });
-  const isWhole = await new Promise<boolean>((resolve) => {
-    answer.once("close", () => resolve(answer.complete));
-    answer.on("error", () => {});
-  });
-  const credits = synthesisCredits(SENTENCES.slice(0, frameCount).join("").length);
-  if (isWhole) assert.equal(frameCount, SENTENCES.length);
-  (isWhole ? seen.answered : seen.broken).set(id, credits);
-}
-
-async function transcribe(service: Target, seen: Seen): Promise<void> {
-  const seconds = 0.5 + fileLength() * 3;
-  const wav = writeWav(new Int16Array(Math.round(seconds * FILE_RATE_HZ)), FILE_RATE_HZ);
-  const answer = await fetch(`${service.url}/v1/transcribe`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/octet-stream" },
-    body: new Uint8Array(wav),
-  });
-  const body = (await answer.json()) as { credits_charged: number };
-  assert.equal(answer.status, 200);
-  assert.equal(String(body.credits_charged), answer.headers.get("x-svc-credits"));
-  seen.answered.set(answer.headers.get("x-request-id")!, body.credits_charged);
-}
-
-async function listen(service: Target, seen: Seen, speech: Int16Array, lengthMs: number): Promise<void> {
-  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
-    headers: { authorization: `Bearer ${service.key}` },
-  });
-  const session: LiveSeen = { id: null, sentSamples: 0, heardSeconds: 0, doneCredits: null };
-  socket.on("error", () => {});
-  socket.on("message", (data) => {
-    const message = JSON.parse(String(data));
-    if (message.type === "ready") session.id = message.session_id;
-    if (message.type === "partial" || message.type === "final") session.heardSeconds = message.end;
-    if (message.type === "done") session.doneCredits = message.credits_charged;
-  });
-  const closed = once(socket, "close");
-  await Promise.race([once(socket, "open"), closed]);
-  seen.sessions.push(session);
-  const length = (LIVE_RATE_HZ * MESSAGE_MS) / 1_000;
-  for (let ms = 0; ms < lengthMs && socket.readyState === WebSocket.OPEN; ms += MESSAGE_MS) {
-    const start = session.sentSamples % (speech.length - length);
-    socket.send(speech.slice(start, start + length));
-    session.sentSamples += length;
-    await pace(MESSAGE_MS);
-  }
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "close" }));
-  await closed;
-}
-
-/** @param by `swept` if another service has settled the work from the database's records */
+/** @param by `swept`: another service has settled from the database's records */
 async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = "restarted"): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
     await eventually(
@@ -442,12 +330,4 @@ function compareSession(
   const least = mayBeLess ? 0 : liveCredits(Math.round(heardSeconds * LIVE_RATE_HZ), LIVE_RATE_HZ);
   const most = liveCredits(sentSamples, LIVE_RATE_HZ);
   assert.ok(credits >= least && credits <= most, `${id} was charged ${credits}, not ${least} to ${most}`);
-}
-
-/** Synthesizes speech for live sessions. */
-async function spokenText(service: Target): Promise<Int16Array> {
-  const answer = await fetch(`${service.url}/v1/tts`, { method: "POST", ...speechRequest(service) });
-  const wav = new Uint8Array(await answer.arrayBuffer());
-  const samples = new WavSampleReader(wav.length).push(wav);
-  return toInt16(resample(samples, { fromHz: 24_000, toHz: LIVE_RATE_HZ }));
 }

@@ -1,4 +1,4 @@
-// Two services share one database, and one of them is killed under load.
+// Two services on one database, one of which is killed under load.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/folders.js";

@@ -1,4 +1,4 @@
-// A crash while workers run reports its cause, without "Napi::Error".
+// A crash while workers run used to end in "Napi::Error" instead of its cause.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// When a worker dies, what it has read of open utterances is lost with it, whether states or windows.
+// A worker that dies takes the states and windows of its open utterances with it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startLiveWorker } from "../../native/start-workers.js";

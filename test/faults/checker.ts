@@ -1,4 +1,5 @@
-import { groupBy, type HistoryEvent } from "./history.js";
+import { groupBy } from "../../bench/evaluate/group-by.js";
+import type { HistoryEvent } from "./history.js";
 
 type EventOf<Type extends HistoryEvent["type"]> = Extract<HistoryEvent, { readonly type: Type }>;
 type Hold = EventOf<"ledger">["holds"][number];

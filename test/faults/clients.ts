@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import type { LiveResult } from "../../src/client/live-types.js";
 import { DauysClient } from "../../src/client/node.js";
-import type { LiveResult } from "../../src/client/types.js";
 import { DIALOGUE } from "../client/support.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { pace } from "../support/pace.js";

@@ -99,15 +99,3 @@ export function readHistory(path: string): readonly HistoryEvent[] {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   return lines.map((line) => JSON.parse(line) as HistoryEvent);
 }
-
-/** Groups items in the order of their first item, as `Map.groupBy` of newer Node versions does. */
-export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
-}

@@ -1,4 +1,5 @@
-import { groupBy, type HistoryEvent } from "./history.js";
+import { groupBy } from "../../bench/evaluate/group-by.js";
+import type { HistoryEvent } from "./history.js";
 
 /** Counts what happened in a run, for its saved result. */
 export function summaryOf(history: readonly HistoryEvent[]) {

@@ -190,7 +190,7 @@ export const MODULES: readonly Module[] = [
 
   module(
     "src/bus",
-    "messages between processes: NATS, and the same within one process",
+    "messages between processes, over NATS",
     "core/ports",
     "@nats-io/transport-node crypto tools",
   ),

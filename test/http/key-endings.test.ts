@@ -134,7 +134,7 @@ test("a live session of a token that another service issued ends with the consol
   assert.equal(told, 1);
 });
 
-// The wall clock jumps forward and back by hours.
+// An operator or NTP sets the wall clock forwards or back by hours.
 test("jumps of the wall clock do not change the lifetime of keys and tokens", async () => {
   mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { keys, live } = issuing(systemClock);

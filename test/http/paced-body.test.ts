@@ -1,4 +1,4 @@
-// Clients must send request bodies at a minimum pace.
+// A slow sender would keep a request, and its memory, open for hours: bodies have a minimum pace.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";

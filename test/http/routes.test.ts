@@ -1,603 +1,319 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { test } from "node:test";
 import { parseWavHeader } from "../../core/domain/audio/wav.js";
-import { ServiceError } from "../../core/domain/errors.js";
 import { takeWords, WavFrameReader } from "../../core/protocol/wav-frames.js";
-import { startCounting } from "../input/url/listeners.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
-import { DOWN_KEY, GOOD_KEY } from "./fake-conversations.js";
-import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
+import { DOWN_KEY } from "./fake-conversations.js";
+import { AUTHORIZED, describeRoutes, detailOf } from "./routes-support.js";
 
-type Body = NonNullable<RequestInit["body"]>;
+describeRoutes("routes", (routes) => {
+  const { post } = routes;
 
-const AUTHORIZED = { authorization: `Bearer ${GOOD_KEY}` };
+  /**
+   * Speech after a pause follows once the client has the part before; if that were held back, only after
+   * ten seconds.
+   */
+  const pauseSynthesis = () => {
+    const { promise, resolve } = deferred<boolean>();
+    const late = setTimeout(() => resolve(false), 10_000);
+    routes.running.conversations.pause = promise.finally(() => clearTimeout(late));
+    return { goOn: () => resolve(true), wasInTime: () => promise };
+  };
 
-for (const front of FRONTS) {
-  describe(`routes on ${front}`, { concurrency: 1 }, () => {
-    let running: RunningTransport;
-
-    before(async () => {
-      running = await startTransport(front);
-    });
-    after(async () => {
-      await running.stop();
-    });
-    beforeEach(() => {
-      running.conversations.stops.length = 0;
-      running.conversations.uploads.length = 0;
-      running.conversations.nextTranscription = "answer";
-      running.conversations.pause = null;
-    });
-
-    const post = (path: string, body: Body | object, headers: Record<string, string> = AUTHORIZED) => {
-      const isPlain = typeof body === "object" && Object.getPrototypeOf(body) === Object.prototype;
-      return fetch(running.base + path, {
-        method: "POST",
-        body: isPlain ? JSON.stringify(body) : (body as Body),
-        headers,
-      });
-    };
-
-    /**
-     * The speech after a pause follows once the client has received the part before it. If that part were
-     * held back, the speech would follow only after ten seconds.
-     */
-    const pauseSynthesis = () => {
-      const { promise, resolve } = deferred<boolean>();
-      const late = setTimeout(() => resolve(false), 10_000);
-      running.conversations.pause = promise.finally(() => clearTimeout(late));
-      return { goOn: () => resolve(true), wasInTime: () => promise };
-    };
-
-    /** Checks the shape of every error answer and returns its detail. */
-    const detailOf = async (answer: Response, status: number, name?: string): Promise<string> => {
-      const body = (await answer.json()) as { detail: string };
-      assert.equal(answer.status, status, JSON.stringify(body));
-      assert.deepEqual(Object.keys(body), ["detail"]);
-      assert.equal(answer.headers.get("content-type"), "application/json");
-      assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{24}$/);
-      assert.equal(answer.headers.get("access-control-allow-origin"), "*");
-      const given = answer.headers.get("x-svc-error") ?? "";
-      assert.match(given, /^[a-z_]+$/);
-      if (name !== undefined) assert.equal(given, name);
-      return body.detail;
-    };
-
-    test("models and voices are listed without a key", async () => {
-      const models = await fetch(`${running.base}/v1/models`);
-      const entry = { object: "model", owned_by: "dauys" };
-      assert.deepEqual(await models.json(), {
-        object: "list",
-        data: [
-          {
-            ...entry,
-            id: "svc-kk-v1",
-            created: Date.UTC(2026, 10, 22) / 1_000,
-            name: "svc-kk-v1",
-            notes: "Speaks <Kazakh> only. Other languages sound wrong.",
-            default: true,
-            lang: "kk",
-            sample_rate: 24_000,
-            voices: ["aigul"],
-            default_voice: "aigul",
-            word_times: true,
-            solver_steps: true,
-          },
-        ],
-        transcription: [
-          {
-            ...entry,
-            id: "svc-kk-ru-v2",
-            created: 0,
-            name: "svc-kk-ru-v2",
-            notes: null,
-            default: true,
-            lang: "kk-ru",
-            sample_rate: 16_000,
-            live_partials: true,
-            hot_words: true,
-          },
-        ],
-      });
-      const voices = await fetch(`${running.base}/v1/voices`);
-      assert.deepEqual(await voices.json(), {
-        model: "svc-kk-v1",
-        voices: [{ name: "aigul", gender: "female", style: null, best_for: "news" }],
-      });
-      await detailOf(await fetch(`${running.base}/v1/voices?model=nope`), 404, "unknown_model");
-      const health = await fetch(`${running.base}/health`);
-      assert.deepEqual(await health.json(), { status: "ok", models: ["svc-kk-ru-v2", "svc-kk-v1"] });
-      assert.equal((await fetch(`${running.base}/ready`)).status, 200);
-    });
-
-    test("an unknown path is 404, a wrong method 405 with Allow, HEAD is GET without a body", async () => {
-      await detailOf(await fetch(`${running.base}/nope`), 404, "not_found");
-      const wrong = await fetch(`${running.base}/v1/tts`);
-      assert.equal(wrong.headers.get("allow"), "POST, OPTIONS");
-      await detailOf(wrong, 405, "method_not_allowed");
-      const head = await fetch(`${running.base}/health`, { method: "HEAD" });
-      assert.equal(head.status, 200);
-      assert.equal(await head.text(), "");
-    });
-
-    test("a preflight response repeats the requested headers", async () => {
-      const answer = await fetch(`${running.base}/v1/tts`, {
-        method: "OPTIONS",
-        headers: {
-          origin: "https://x.example",
-          "access-control-request-method": "POST",
-          "access-control-request-headers": "authorization, content-type, x-stainless-os",
+  test("models and voices are listed without a key", async () => {
+    const models = await fetch(`${routes.running.base}/v1/models`);
+    const entry = { object: "model", owned_by: "dauys" };
+    assert.deepEqual(await models.json(), {
+      object: "list",
+      data: [
+        {
+          ...entry,
+          id: "svc-kk-v1",
+          created: Date.UTC(2026, 10, 22) / 1_000,
+          name: "svc-kk-v1",
+          notes: "Speaks <Kazakh> only. Other languages sound wrong.",
+          default: true,
+          lang: "kk",
+          sample_rate: 24_000,
+          voices: ["aigul"],
+          default_voice: "aigul",
+          word_times: true,
+          solver_steps: true,
         },
-      });
-      assert.equal(answer.status, 204);
-      assert.equal(
-        answer.headers.get("access-control-allow-headers"),
-        "authorization, content-type, x-stainless-os",
-      );
-      assert.equal(answer.headers.get("access-control-allow-origin"), "*");
-      assert.equal(answer.headers.get("access-control-allow-methods"), "POST, OPTIONS");
-      assert.equal(answer.headers.get("access-control-max-age"), "86400");
-      assert.equal(answer.headers.get("access-control-allow-credentials"), null);
-      const got = await post("/v1/tts", { text: "a" });
-      await got.arrayBuffer();
-      const exposed = (got.headers.get("access-control-expose-headers") ?? "").toLowerCase().split(", ");
-      // Pages of any origin can read all of our own headers.
-      const ours = [...got.headers.keys()].filter((name) => /^x-|^retry-after$/.test(name));
-      assert.ok(ours.includes("x-svc-chars") && ours.includes("x-request-id"));
-      assert.deepEqual(
-        ours.filter((name) => !exposed.includes(name)),
-        [],
-      );
+      ],
+      transcription: [
+        {
+          ...entry,
+          id: "svc-kk-ru-v2",
+          created: 0,
+          name: "svc-kk-ru-v2",
+          notes: null,
+          default: true,
+          lang: "kk-ru",
+          sample_rate: 16_000,
+          live_partials: true,
+          hot_words: true,
+        },
+      ],
     });
+    const voices = await fetch(`${routes.running.base}/v1/voices`);
+    assert.deepEqual(await voices.json(), {
+      model: "svc-kk-v1",
+      voices: [{ name: "aigul", gender: "female", style: null, best_for: "news" }],
+    });
+    await detailOf(await fetch(`${routes.running.base}/v1/voices?model=nope`), 404, "unknown_model");
+    const health = await fetch(`${routes.running.base}/health`);
+    assert.deepEqual(await health.json(), { status: "ok", models: ["svc-kk-ru-v2", "svc-kk-v1"] });
+    assert.equal((await fetch(`${routes.running.base}/ready`)).status, 200);
+  });
 
-    test("missing, malformed and unknown keys get the same 401", async () => {
-      const lookUps = running.keys.lookUps;
-      const unknown = `sk-svc-${"ab".repeat(24)}`;
-      const wrong = [undefined, "Bearer", "Basic abc", "Bearer sk-svc-12", `Bearer ${unknown.toUpperCase()}`];
-      const details = new Set<string>();
-      for (const value of [...wrong, `Bearer ${unknown}`]) {
-        const headers: Record<string, string> = value === undefined ? {} : { authorization: value };
-        details.add(await detailOf(await post("/v1/tts", { text: "a" }, headers), 401, "key_invalid"));
+  test("an unknown path is 404, a wrong method 405 with Allow, HEAD is GET without a body", async () => {
+    await detailOf(await fetch(`${routes.running.base}/nope`), 404, "not_found");
+    const wrong = await fetch(`${routes.running.base}/v1/tts`);
+    assert.equal(wrong.headers.get("allow"), "POST, OPTIONS");
+    await detailOf(wrong, 405, "method_not_allowed");
+    const head = await fetch(`${routes.running.base}/health`, { method: "HEAD" });
+    assert.equal(head.status, 200);
+    assert.equal(await head.text(), "");
+  });
+
+  test("a preflight reflects the requested headers", async () => {
+    const answer = await fetch(`${routes.running.base}/v1/tts`, {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://x.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization, content-type, x-stainless-os",
+      },
+    });
+    assert.equal(answer.status, 204);
+    assert.equal(
+      answer.headers.get("access-control-allow-headers"),
+      "authorization, content-type, x-stainless-os",
+    );
+    assert.equal(answer.headers.get("access-control-allow-origin"), "*");
+    assert.equal(answer.headers.get("access-control-allow-methods"), "POST, OPTIONS");
+    assert.equal(answer.headers.get("access-control-max-age"), "86400");
+    assert.equal(answer.headers.get("access-control-allow-credentials"), null);
+    const got = await post("/v1/tts", { text: "a" });
+    await got.arrayBuffer();
+    const exposed = (got.headers.get("access-control-expose-headers") ?? "").toLowerCase().split(", ");
+    // Pages of any origin can read all headers of our own.
+    const ours = [...got.headers.keys()].filter((name) => /^x-|^retry-after$/.test(name));
+    assert.ok(ours.includes("x-svc-chars") && ours.includes("x-request-id"));
+    assert.deepEqual(
+      ours.filter((name) => !exposed.includes(name)),
+      [],
+    );
+  });
+
+  test("missing, malformed and unknown keys get the same 401", async () => {
+    const lookUps = routes.running.keys.lookUps;
+    const unknown = `sk-svc-${"ab".repeat(24)}`;
+    const wrong = [undefined, "Bearer", "Basic abc", "Bearer sk-svc-12", `Bearer ${unknown.toUpperCase()}`];
+    const details = new Set<string>();
+    for (const value of [...wrong, `Bearer ${unknown}`]) {
+      const headers: Record<string, string> = value === undefined ? {} : { authorization: value };
+      details.add(await detailOf(await post("/v1/tts", { text: "a" }, headers), 401, "key_invalid"));
+    }
+    assert.equal(details.size, 1);
+    assert.equal(routes.running.keys.lookUps, lookUps + 1, "only the well-formed key is looked up");
+  });
+
+  test("an unavailable key store gives 503 with Retry-After", async () => {
+    const answer = await post("/v1/tts", { text: "a" }, { authorization: `Bearer ${DOWN_KEY}` });
+    assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+    await detailOf(answer, 503, "auth_unavailable");
+  });
+
+  test("speech is one WAV with the right length, charged by characters", async () => {
+    const answer = await post("/v1/tts", { text: "сәлем.😀", voice: null });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "audio/wav");
+    assert.equal(answer.headers.get("x-svc-chars"), "7");
+    const wav = Buffer.from(await answer.arrayBuffer());
+    const header = parseWavHeader(wav, wav.length);
+    assert.equal(header?.sampleRateHz, 24_000);
+    assert.equal(header?.dataBytes, 960);
+    assert.equal(answer.headers.get("content-length"), String(wav.length));
+  });
+
+  for (const [what, body, status, pattern] of [
+    ["no text", {}, 400, /^text is required$/],
+    ["blank text", { text: "  \n" }, 400, /^text is required$/],
+    ["a text that is a number", { text: 5 }, 400, /text must be a string, received number/],
+    [
+      "a text of 5001 code points",
+      { text: "😀".repeat(5001) },
+      400,
+      /at most 5000 characters, received 5001/,
+    ],
+    ["a lone surrogate", '{"text":"\\ud800"}', 400, /well-formed/],
+    ["too fast", { text: "a", speed: 2.1 }, 400, /speed must be 0.5 to 2, received 2.1/],
+    ["speed as text", { text: "a", speed: "1" }, 400, /speed must be a number, received string/],
+    ["few steps", { text: "a", nfe: 3 }, 400, /nfe must be an integer from 4 to 64, received 3/],
+    ["half a step", { text: "a", nfe: 16.5 }, 400, /nfe must be an integer from 4 to 64, received 16.5/],
+    ["a seed below zero", { text: "a", seed: -1 }, 400, /seed must be an integer from 0 to 4294967295/],
+    ["a seed as text", { text: "a", seed: "1" }, 400, /seed must be an integer, received string/],
+    ["normalize as text", { text: "a", normalize: "yes" }, 400, /normalize must be true or false/],
+    [
+      "a pause of 11 s",
+      { text: "a [pause 11s]" },
+      400,
+      /^text: a pause must be .* received "\[pause 11s\]"$/,
+    ],
+    [
+      "pronunciations that are no list",
+      { text: "a", pronunciations: { a: "b" } },
+      400,
+      /^pronunciations must be a list of {"word", "say"}, received object$/,
+    ],
+    ["an array", "[]", 400, /must be a JSON object, received array/],
+    ["no JSON", "{text", 400, /must be valid JSON/],
+    ["nothing", "", 400, /empty body/],
+    ["an unknown model", { text: "a", model: "x" }, 404, /model must be one of svc-kk-v1, received "x"/],
+    ["an unknown voice", { text: "a", voice: "x" }, 404, /no voice/],
+    ["a body of 65 KiB", { text: "a", x: "y".repeat(65_536) }, 413, /at most 65536 bytes/],
+  ] as const) {
+    test(`speech from ${what} is rejected with ${status}`, async () => {
+      for (const path of ["/v1/tts", "/v1/tts/stream"]) {
+        assert.match(await detailOf(await post(path, body), status), pattern);
       }
-      assert.equal(details.size, 1);
-      assert.equal(running.keys.lookUps, lookUps + 1, "only the well-formed key is looked up");
     });
+  }
 
-    test("an unavailable key store gives 503 with Retry-After", async () => {
-      const answer = await post("/v1/tts", { text: "a" }, { authorization: `Bearer ${DOWN_KEY}` });
-      assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
-      await detailOf(answer, 503, "auth_unavailable");
+  test("5000 code points are allowed", async () => {
+    assert.equal((await post("/v1/tts", { text: "😀".repeat(5000) })).status, 200);
+  });
+
+  test("the stream has one frame per sentence, each sent when ready", async () => {
+    const { goOn, wasInTime } = pauseSynthesis();
+    const answer = await post("/v1/tts/stream", { text: "one.slow two.three" });
+    assert.equal(answer.headers.get("content-type"), "application/octet-stream");
+    assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
+    assert.equal(answer.headers.get("x-svc-chars"), "18");
+    const reader = new WavFrameReader();
+    let frameCount = 0;
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      for (const wav of reader.push(chunk)) {
+        assert.equal(parseWavHeader(wav, wav.length)?.dataBytes, 480);
+        frameCount++;
+        goOn();
+      }
+    }
+    assert.equal(frameCount, 3);
+    assert.ok(reader.isAtBoundary);
+    assert.ok(await wasInTime(), "the first frame does not wait for the second");
+  });
+
+  test("pcm is sent within a sentence, while frames and WAV wait for all of it", async () => {
+    const { goOn, wasInTime } = pauseSynthesis();
+    const answer = await post("/v1/audio/speech", { input: "halves", response_format: "pcm" });
+    let bytes = 0;
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      // 10 ms of 24 kHz.
+      if (bytes === 480) goOn();
+    }
+    assert.equal(bytes, 960);
+    assert.ok(await wasInTime(), "the first half does not wait for the second");
+    const frames = await post("/v1/tts/stream", { text: "halves.one" });
+    const reader = new WavFrameReader();
+    const lengths = [...reader.push(new Uint8Array(await frames.arrayBuffer()))].map(
+      (wav) => parseWavHeader(wav, wav.length)?.dataBytes,
+    );
+    assert.deepEqual(lengths, [960, 480]);
+    assert.equal((await (await post("/v1/tts", { text: "halves" })).arrayBuffer()).byteLength, 44 + 960);
+  });
+
+  test("with frames=chunks each part of a sentence is a frame, sent as it is synthesized", async () => {
+    const { goOn, wasInTime } = pauseSynthesis();
+    const answer = await post("/v1/tts/stream?frames=chunks&timestamps=true", { text: "halves.one" });
+    assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
+    const reader = new WavFrameReader();
+    const lengths: (number | null | undefined)[] = [];
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      for (const file of reader.push(chunk)) {
+        const { wav, words } = takeWords(file)!;
+        assert.deepEqual(words, []);
+        lengths.push(parseWavHeader(wav, wav.length)?.dataBytes);
+        goOn();
+      }
+    }
+    assert.deepEqual(lengths, [480, 480, 480], "and no frame without sound");
+    assert.ok(await wasInTime(), "the first half does not wait for the second");
+    for (const [path, code, pattern] of [
+      ["/v1/tts/stream?frames=words", "invalid_request", /^frames must be one of sentences, chunks/],
+      ["/v1/tts?frames=chunks", "unknown_parameter", /frames/],
+    ] as const) {
+      assert.match(await detailOf(await post(path, { text: "a" }), 400, code), pattern);
+    }
+  });
+
+  test("a failure before the first sentence gets a response, a later one breaks the connection", async () => {
+    await detailOf(await post("/v1/tts/stream", { text: "fail" }), 503, "worker_lost");
+    const answer = await post("/v1/tts/stream", { text: "one.slow.fail" });
+    assert.equal(answer.status, 200);
+    await assert.rejects(answer.arrayBuffer());
+  });
+
+  test("a client that leaves ends its work", async () => {
+    const abort = new AbortController();
+    const answer = await fetch(`${routes.running.base}/v1/tts/stream`, {
+      method: "POST",
+      headers: AUTHORIZED,
+      body: JSON.stringify({ text: `one.${"slow.".repeat(20)}` }),
+      signal: abort.signal,
     });
+    assert.equal(answer.status, 200);
+    abort.abort();
+    await eventually("the end", () => routes.running.conversations.stops.length > 0);
+    assert.equal(routes.running.conversations.stops[0], "client-left");
+  });
 
-    test("speech is one WAV with the right length, charged by characters", async () => {
-      const answer = await post("/v1/tts", { text: "сәлем.😀", voice: null });
+  test("OpenAI routes accept OpenAI's model names and answer with wav or pcm", async () => {
+    for (const model of ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "svc-kk-v1", undefined]) {
+      const answer = await post("/v1/audio/speech", { input: "a.b", model, instructions: "x" });
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get("content-type"), "audio/wav");
-      assert.equal(answer.headers.get("x-svc-chars"), "7");
-      const wav = Buffer.from(await answer.arrayBuffer());
-      const header = parseWavHeader(wav, wav.length);
-      assert.equal(header?.sampleRateHz, 24_000);
-      assert.equal(header?.dataBytes, 960);
-      assert.equal(answer.headers.get("content-length"), String(wav.length));
-    });
-
-    for (const [what, body, status, pattern] of [
-      ["no text", {}, 400, /^text is required$/],
-      ["blank text", { text: "  \n" }, 400, /^text is required$/],
-      ["a text that is a number", { text: 5 }, 400, /text must be a string, received number/],
-      [
-        "a text of 5001 code points",
-        { text: "😀".repeat(5001) },
-        400,
-        /at most 5000 characters, received 5001/,
-      ],
-      ["a lone surrogate", '{"text":"\\ud800"}', 400, /well-formed/],
-      ["too fast", { text: "a", speed: 2.1 }, 400, /speed must be 0.5 to 2, received 2.1/],
-      ["speed as text", { text: "a", speed: "1" }, 400, /speed must be a number, received string/],
-      ["few steps", { text: "a", nfe: 3 }, 400, /nfe must be an integer from 4 to 64, received 3/],
-      ["half a step", { text: "a", nfe: 16.5 }, 400, /nfe must be an integer from 4 to 64, received 16.5/],
-      ["a seed below zero", { text: "a", seed: -1 }, 400, /seed must be an integer from 0 to 4294967295/],
-      ["a seed as text", { text: "a", seed: "1" }, 400, /seed must be an integer, received string/],
-      ["normalize as text", { text: "a", normalize: "yes" }, 400, /normalize must be true or false/],
-      [
-        "a pause of 11 s",
-        { text: "a [pause 11s]" },
-        400,
-        /^text: a pause must be .* received "\[pause 11s\]"$/,
-      ],
-      [
-        "pronunciations that are no list",
-        { text: "a", pronunciations: { a: "b" } },
-        400,
-        /^pronunciations must be a list of {"word", "say"}, received object$/,
-      ],
-      ["an array", "[]", 400, /must be a JSON object, received array/],
-      ["no JSON", "{text", 400, /must be valid JSON/],
-      ["nothing", "", 400, /empty body/],
-      ["an unknown model", { text: "a", model: "x" }, 404, /model must be one of svc-kk-v1, received "x"/],
-      ["an unknown voice", { text: "a", voice: "x" }, 404, /no voice/],
-      ["a body of 65 KiB", { text: "a", x: "y".repeat(65_536) }, 413, /at most 65536 bytes/],
-    ] as const) {
-      test(`speech from ${what} is rejected with ${status}`, async () => {
-        for (const path of ["/v1/tts", "/v1/tts/stream"]) {
-          assert.match(await detailOf(await post(path, body), status), pattern);
-        }
-      });
+      assert.equal(Buffer.from(await answer.arrayBuffer()).length, 44 + 960);
     }
-
-    test("5000 code points are allowed", async () => {
-      assert.equal((await post("/v1/tts", { text: "😀".repeat(5000) })).status, 200);
-    });
-
-    test("the stream has one frame per sentence, sent as soon as it is ready", async () => {
-      const { goOn, wasInTime } = pauseSynthesis();
-      const answer = await post("/v1/tts/stream", { text: "one.slow two.three" });
-      assert.equal(answer.headers.get("content-type"), "application/octet-stream");
-      assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
-      assert.equal(answer.headers.get("x-svc-chars"), "18");
-      const reader = new WavFrameReader();
-      let frameCount = 0;
-      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
-        for (const wav of reader.push(chunk)) {
-          assert.equal(parseWavHeader(wav, wav.length)?.dataBytes, 480);
-          frameCount++;
-          goOn();
-        }
-      }
-      assert.equal(frameCount, 3);
-      assert.ok(reader.isAtBoundary);
-      assert.ok(await wasInTime(), "the first frame does not wait for the second");
-    });
-
-    test("pcm is sent during a sentence, while frames and WAV wait for the whole sentence", async () => {
-      const { goOn, wasInTime } = pauseSynthesis();
-      const answer = await post("/v1/audio/speech", { input: "halves", response_format: "pcm" });
-      let bytes = 0;
-      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
-        bytes += chunk.length;
-        // 480 bytes are 10 ms at 24 kHz.
-        if (bytes === 480) goOn();
-      }
-      assert.equal(bytes, 960);
-      assert.ok(await wasInTime(), "the first half does not wait for the second");
-      const frames = await post("/v1/tts/stream", { text: "halves.one" });
-      const reader = new WavFrameReader();
-      const lengths = [...reader.push(new Uint8Array(await frames.arrayBuffer()))].map(
-        (wav) => parseWavHeader(wav, wav.length)?.dataBytes,
-      );
-      assert.deepEqual(lengths, [960, 480]);
-      assert.equal((await (await post("/v1/tts", { text: "halves" })).arrayBuffer()).byteLength, 44 + 960);
-    });
-
-    test("with frames=chunks each part of a sentence is a frame, sent as it is synthesized", async () => {
-      const { goOn, wasInTime } = pauseSynthesis();
-      const answer = await post("/v1/tts/stream?frames=chunks&timestamps=true", { text: "halves.one" });
-      assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
-      const reader = new WavFrameReader();
-      const lengths: (number | null | undefined)[] = [];
-      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
-        for (const file of reader.push(chunk)) {
-          const { wav, words } = takeWords(file)!;
-          assert.deepEqual(words, []);
-          lengths.push(parseWavHeader(wav, wav.length)?.dataBytes);
-          goOn();
-        }
-      }
-      assert.deepEqual(lengths, [480, 480, 480], "and no frame without sound");
-      assert.ok(await wasInTime(), "the first half does not wait for the second");
-      for (const [path, code, pattern] of [
-        ["/v1/tts/stream?frames=words", "invalid_request", /^frames must be one of sentences, chunks/],
-        ["/v1/tts?frames=chunks", "unknown_parameter", /frames/],
-      ] as const) {
-        assert.match(await detailOf(await post(path, { text: "a" }), 400, code), pattern);
-      }
-    });
-
-    test("a failure before the first sentence gets an error response, a later one breaks the connection", async () => {
-      await detailOf(await post("/v1/tts/stream", { text: "fail" }), 503, "worker_lost");
-      const answer = await post("/v1/tts/stream", { text: "one.slow.fail" });
-      assert.equal(answer.status, 200);
-      await assert.rejects(answer.arrayBuffer());
-    });
-
-    test("a client that leaves ends its work", async () => {
-      const abort = new AbortController();
-      const answer = await fetch(`${running.base}/v1/tts/stream`, {
-        method: "POST",
-        headers: AUTHORIZED,
-        body: JSON.stringify({ text: `one.${"slow.".repeat(20)}` }),
-        signal: abort.signal,
-      });
-      assert.equal(answer.status, 200);
-      abort.abort();
-      await eventually("the end", () => running.conversations.stops.length > 0);
-      assert.equal(running.conversations.stops[0], "client-left");
-    });
-
-    test("OpenAI routes accept OpenAI's model names and respond with wav or pcm", async () => {
-      for (const model of ["tts-1", "tts-1-hd", "gpt-4o-mini-tts", "svc-kk-v1", undefined]) {
-        const answer = await post("/v1/audio/speech", { input: "a.b", model, instructions: "x" });
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers.get("content-type"), "audio/wav");
-        assert.equal(Buffer.from(await answer.arrayBuffer()).length, 44 + 960);
-      }
-      const pcm = await post("/v1/audio/speech", { input: "a.b", response_format: "pcm" });
-      assert.equal(pcm.headers.get("content-type"), "audio/pcm");
-      assert.equal(pcm.headers.get("x-sample-rate"), "24000");
-      assert.equal(pcm.headers.get("x-channels"), "1");
-      assert.equal(pcm.headers.get("x-bit-depth"), "16");
-      assert.equal(pcm.headers.get("x-svc-chars"), "3");
-      const bytes = Buffer.from(await pcm.arrayBuffer());
-      assert.equal(bytes.length, 960);
-      assert.equal(bytes.readInt16LE(0), 1);
-      assert.equal(bytes.readInt16LE(480), 2);
-    });
-
-    test("OpenAI routes reject unsupported options with 400", async () => {
-      for (const [body, pattern] of [
-        [{}, /^input is required$/],
-        [{ input: "a", nfe: 65 }, /^nfe must be an integer from 4 to 64, received 65$/],
-        [{ input: "a", nfe: "16" }, /^nfe must be an integer, received string$/],
-        [{ input: "a", room_tone: "no" }, /^room_tone must be true or false, received string$/],
-        [{ input: "a", response_format: "mp3" }, /must be one of wav, pcm, received "mp3"/],
-        [{ input: "a", speed: 0.25 }, /speed must be 0.5 to 2/],
-        [{ input: "a", model: "tts-9" }, /model must be one of svc-kk-v1, received "tts-9"/],
-        [{ input: "a", voice: "alloy" }, /voice must be one of aigul, received "alloy"/],
-      ] as const) {
-        assert.match(await detailOf(await post("/v1/audio/speech", body), 400), pattern);
-      }
-    });
-
-    test("a raw body is transcribed and deleted", async () => {
-      const bytes = Buffer.alloc(3_000_000, 5);
-      const answer = await post("/v1/transcribe", bytes, { ...AUTHORIZED, "x-filename": "a/../Voice.OGG" });
-      assert.equal(answer.status, 200);
-      assert.deepEqual(await answer.json(), {
-        text: "сәлем әлем привет",
-        model: "svc-kk-ru-v2",
-        audio_seconds: 24_001 / 8_000,
-        processing_seconds: 0.5,
-        rtf: 0.1667,
-        x_realtime: 6.0003,
-        chunks: 2,
-        sample_rate_in: 8_000,
-        credits_charged: 8,
-      });
-      assert.equal(answer.headers.get("x-svc-audio-seconds"), String(24_001 / 8_000));
-      assert.equal(answer.headers.get("x-svc-credits"), "8");
-      assert.equal(answer.headers.get("x-svc-model"), "svc-kk-ru-v2");
-      const [upload] = running.conversations.uploads;
-      assert.deepEqual(upload?.bytes, bytes);
-      assert.match(upload?.path ?? "", /\/req_[0-9a-f]+\.ogg$/);
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("hot words reach the engine; invalid ones are rejected before an upload", async () => {
-      const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
-      assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);
-      assert.deepEqual(running.conversations.wishes?.hotWords, [{ text: "сәлем", characterScore: 1 }]);
-      const uploads = running.conversations.uploads.length;
-      const detail = await detailOf(await post(path("сәлем:9"), Buffer.from("x")), 400);
-      assert.match(detail, /hotwords must have scores of 0 to 5, received "9"/);
-      assert.match(
-        await detailOf(await post(path("q"), Buffer.from("x")), 400),
-        /model's letters, received "q"/,
-      );
-      assert.equal(running.conversations.uploads.length, uploads);
-    });
-
-    test("timestamps add words and segments, for every spelling of true", async () => {
-      for (const value of ["true", "TRUE", "1"]) {
-        const answer = await post(`/v1/transcribe?timestamps=${value}`, Buffer.from("x"));
-        const body = (await answer.json()) as { words: unknown; segments: unknown };
-        assert.deepEqual(body.segments, [
-          { id: 0, text: "сәлем әлем", start: 0.1, end: 1 },
-          { id: 1, text: "привет", start: 2, end: 2.4 },
-        ]);
-        assert.equal((body.words as unknown[]).length, 3);
-      }
-      const off = await post("/v1/transcribe?timestamps=0", Buffer.from("x"));
-      assert.equal("words" in ((await off.json()) as object), false);
-      assert.match(
-        await detailOf(await post("/v1/transcribe?timestamps=yes", Buffer.from("x")), 400),
-        /timestamps must be true, false, 1 or 0, received "yes"/,
-      );
-    });
-
-    test("a file part is transcribed like a raw body", async () => {
-      const form = new FormData();
-      form.set("file", new Blob([Buffer.alloc(500_000, 3)]), "b.mp3");
-      const answer = await post("/v1/transcribe", form);
-      assert.equal(answer.status, 200);
-      const [upload] = running.conversations.uploads;
-      assert.deepEqual(upload?.bytes, Buffer.alloc(500_000, 3));
-      assert.match(upload?.path ?? "", /\.mp3$/);
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("no audio, several sources and private urls are rejected with 400", async () => {
-      await detailOf(await post("/v1/transcribe", ""), 400, "no_audio");
-      await detailOf(await post("/v1/transcribe", new FormData()), 400);
-      const empty = new FormData();
-      empty.set("file", new Blob([]), "a.wav");
-      await detailOf(await post("/v1/transcribe", empty), 400, "no_audio");
-      const twice = new FormData();
-      twice.append("file", new Blob(["a"]), "a.wav");
-      twice.append("file", new Blob(["b"]), "b.wav");
-      assert.match(await detailOf(await post("/v1/transcribe", twice), 400), /exactly one/);
-      const url = "/v1/transcribe?url=http%3A%2F%2F10.0.0.1%2Fa.wav";
-      assert.match(await detailOf(await post(url, ""), 400, "url_fetch_failed"), /public addresses/);
-      assert.match(await detailOf(await post(url, Buffer.from("x")), 400), /exactly one of/);
-      assert.match(await detailOf(await post(url, twice), 400), /exactly one of/);
-      assert.match(await detailOf(await post(`${url}&url=http%3A%2F%2F10.0.0.2`, ""), 400), /exactly one of/);
-      await detailOf(await post("/v1/transcribe?url=", ""), 400, "no_audio");
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("audio from a url is transcribed like an upload, even with an empty body", async () => {
-      const bytes = Buffer.alloc(300_000, 7);
-      const server = await startCounting("127.0.0.1", (_request, response) => response.end(bytes));
-      const url = `/v1/transcribe?url=${encodeURIComponent(`http://127.0.0.1:${server.port}/a.mp3`)}`;
-      const chunked = new Readable({ read() {} });
-      chunked.push(null);
-      const bodies = [undefined, "", chunked];
-      for (const body of bodies) {
-        const answer = await fetch(running.base + url, {
-          method: "POST",
-          headers: AUTHORIZED,
-          duplex: "half",
-          ...(body === undefined ? {} : { body }),
-        } as RequestInit);
-        assert.equal(answer.status, 200, await answer.text());
-        assert.deepEqual(running.conversations.uploads.at(-1)?.bytes, bytes);
-      }
-      assert.equal(server.connections, bodies.length);
-      await server.close();
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("failures of the transcription keep their status and leave no file behind", async () => {
-      running.conversations.nextTranscription = new ServiceError("AUDIO_TOO_LONG", "at most 2 hours");
-      await detailOf(await post("/v1/transcribe", Buffer.from("x")), 413, "audio_too_long");
-      running.conversations.nextTranscription = new ServiceError("OUT_OF_CREDITS", "needs 5 credits, 1 left");
-      const broke = await post("/v1/transcribe", Buffer.from("x"));
-      assert.equal(broke.headers.get("x-should-retry"), "false");
-      assert.equal(broke.headers.get("retry-after"), null);
-      assert.equal(await detailOf(broke, 429, "out_of_credits"), "needs 5 credits, 1 left");
-      running.conversations.nextTranscription = new ServiceError("TOO_MANY_REQUESTS", "at most 2 files");
-      const busy = await post("/v1/transcribe", Buffer.from("x"));
-      assert.match(busy.headers.get("retry-after") ?? "", /^\d+$/);
-      await detailOf(busy, 429, "too_many_requests");
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("when a client leaves, its transcription stops and its file is deleted", async () => {
-      running.conversations.nextTranscription = "wait";
-      const abort = new AbortController();
-      const answer = fetch(`${running.base}/v1/transcribe`, {
-        method: "POST",
-        headers: AUTHORIZED,
-        body: "x",
-        signal: abort.signal,
-      });
-      await eventually("the upload", () => running.conversations.uploads.length > 0);
-      assert.equal(running.conversations.uploads.length, 1);
-      abort.abort();
-      await assert.rejects(answer);
-      await eventually("the end", () => running.conversations.stops.length > 0);
-      assert.equal(running.conversations.stops[0], "client-left");
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    const transcriptions = (fields: Record<string, string>) => {
-      const form = new FormData();
-      form.set("file", new Blob(["x"]), "a.wav");
-      for (const [name, value] of Object.entries(fields)) form.append(name, value);
-      return post("/v1/audio/transcriptions", form);
-    };
-
-    test("OpenAI routes respond in every format, with the charge in headers", async () => {
-      for (const [format, contentType, pattern] of [
-        ["", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
-        ["json", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
-        ["text", "text/plain; charset=utf-8", /^сәлем әлем привет$/],
-        [
-          "srt",
-          "application/x-subrip; charset=utf-8",
-          /^1\n00:00:00,100 --> 00:00:01,100\nСәлем әлем\n\n2\n.*\nпривет\.\n\n$/,
-        ],
-        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.100\nСәлем әлем\n\n/],
-      ] as const) {
-        const answer = await transcriptions({ response_format: format, model: "whisper-1", prompt: "x" });
-        assert.equal(answer.status, 200);
-        assert.equal(answer.headers.get("content-type"), contentType);
-        assert.equal(answer.headers.get("x-svc-credits"), "8");
-        assert.match(await answer.text(), pattern);
-      }
-      const verbose = await transcriptions({
-        response_format: "verbose_json",
-        "timestamp_granularities[]": "word",
-      });
-      const body = (await verbose.json()) as Record<string, unknown>;
-      assert.deepEqual(Object.keys(body), ["task", "language", "duration", "text", "segments", "words"]);
-      assert.equal(body["task"], "transcribe");
-      assert.equal(body["language"], "kazakh");
-      assert.equal(body["duration"], 3);
-    });
-
-    test("the OpenAI shape returns readable text if the form requests it, and plain subtitles too", async () => {
-      const textOf = async (fields: Record<string, string>) => (await transcriptions(fields)).text();
-      assert.equal(await textOf({ display: "true" }), '{"text":"Сәлем әлем привет."}');
-      assert.equal(await textOf({ display: "1", response_format: "text" }), "Сәлем әлем привет.");
-      assert.equal(await textOf({ numerals: "all", response_format: "text" }), "сәлем әлем привет");
-      const subtitles = await textOf({ display: "false", response_format: "srt" });
-      assert.match(subtitles, /\nсәлем әлем\n\n2\n.*\nпривет\n\n$/);
-      assert.equal(running.conversations.wishes?.reading, null);
-      const verbose = JSON.parse(
-        await textOf({
-          display: "true",
-          numerals: "none",
-          redact: "phone, iin",
-          response_format: "verbose_json",
-        }),
-      );
-      assert.equal(verbose.text, "Сәлем әлем привет.");
-      assert.deepEqual(
-        verbose.segments.map(({ text }: { text: string }) => text),
-        ["Сәлем әлем", "привет."],
-      );
-      assert.ok(verbose.segments.every((segment: object) => !("display_text" in segment)));
-      assert.deepEqual(verbose.words, [
-        { word: "Сәлем", start: 0.1, end: 0.5 },
-        { word: "әлем", start: 0.6, end: 1 },
-        { word: "привет.", start: 2, end: 2.4 },
-      ]);
-      assert.deepEqual(verbose.redactions, []);
-      assert.deepEqual(running.conversations.wishes?.reading, {
-        ...{ display: true, numerals: "none", redact: ["phone", "iin"] },
-      });
-    });
-
-    test("the OpenAI shape rejects invalid options of readable text before anything is transcribed", async () => {
-      for (const [fields, rule] of [
-        [{ display: "yes" }, /^display must be true, false, 1 or 0, received "yes"$/],
-        [{ numerals: "some" }, /^numerals must be one of auto, all, none, received "some"$/],
-        [{ redact: "phone,name" }, /^redact must be a list of phone, iin, card, email, received "name"$/],
-        [{ diplay: "true" }, /did you mean "display"\?$/],
-      ] as const) {
-        assert.match(await detailOf(await transcriptions(fields), 400), rule);
-      }
-      assert.deepEqual(running.conversations.uploads, []);
-    });
-
-    test("OpenAI routes reject other models and formats before anything is transcribed", async () => {
-      assert.match(
-        await detailOf(await transcriptions({ response_format: "xml" }), 400),
-        /one of json, text/,
-      );
-      assert.match(await detailOf(await transcriptions({ model: "whisper-9" }), 400), /one of svc-kk-ru-v2/);
-      await detailOf(await post("/v1/audio/transcriptions", "raw"), 400, "no_audio");
-      assert.equal(running.conversations.uploads.length, 0);
-      await spoolIsEmpty(running.spoolDir);
-    });
-
-    test("the log has a line with the ID of every request, but no keys or texts", async () => {
-      running.logLines.length = 0;
-      const answer = await post("/v1/tts", { text: "құпия" });
-      await answer.arrayBuffer();
-      const requestId = answer.headers.get("x-request-id") ?? "none";
-      await eventually("its line", () => running.logLines.some((line) => line.includes(requestId)));
-      const lines = running.logLines.join("");
-      assert.ok(!lines.includes("sk-svc-"));
-      assert.ok(!lines.includes("құпия"));
-    });
+    const pcm = await post("/v1/audio/speech", { input: "a.b", response_format: "pcm" });
+    assert.equal(pcm.headers.get("content-type"), "audio/pcm");
+    assert.equal(pcm.headers.get("x-sample-rate"), "24000");
+    assert.equal(pcm.headers.get("x-channels"), "1");
+    assert.equal(pcm.headers.get("x-bit-depth"), "16");
+    assert.equal(pcm.headers.get("x-svc-chars"), "3");
+    const bytes = Buffer.from(await pcm.arrayBuffer());
+    assert.equal(bytes.length, 960);
+    assert.equal(bytes.readInt16LE(0), 1);
+    assert.equal(bytes.readInt16LE(480), 2);
   });
-}
 
-/** Waits until the uploads are deleted. The response may arrive shortly before that. */
-async function spoolIsEmpty(spoolDir: string): Promise<void> {
-  await eventually("nothing is left", async () => (await readdir(spoolDir)).length === 0);
-}
+  test("OpenAI routes reject unsupported options with 400", async () => {
+    for (const [body, pattern] of [
+      [{}, /^input is required$/],
+      [{ input: "a", nfe: 65 }, /^nfe must be an integer from 4 to 64, received 65$/],
+      [{ input: "a", nfe: "16" }, /^nfe must be an integer, received string$/],
+      [{ input: "a", room_tone: "no" }, /^room_tone must be true or false, received string$/],
+      [{ input: "a", response_format: "mp3" }, /must be one of wav, pcm, received "mp3"/],
+      [{ input: "a", speed: 0.25 }, /speed must be 0.5 to 2/],
+      [{ input: "a", model: "tts-9" }, /model must be one of svc-kk-v1, received "tts-9"/],
+      [{ input: "a", voice: "alloy" }, /voice must be one of aigul, received "alloy"/],
+    ] as const) {
+      assert.match(await detailOf(await post("/v1/audio/speech", body), 400), pattern);
+    }
+  });
+
+  test("the log has a line with the id of every request, without keys or texts", async () => {
+    routes.running.logLines.length = 0;
+    const answer = await post("/v1/tts", { text: "құпия" });
+    await answer.arrayBuffer();
+    const requestId = answer.headers.get("x-request-id") ?? "none";
+    await eventually("its line", () => routes.running.logLines.some((line) => line.includes(requestId)));
+    const lines = routes.running.logLines.join("");
+    assert.ok(!lines.includes("sk-svc-"));
+    assert.ok(!lines.includes("құпия"));
+  });
+});

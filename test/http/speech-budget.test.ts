@@ -1,4 +1,4 @@
-// A budget limits the speech that waits in memory.
+// Clients that request long speech and do not read it must not fill the memory.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";

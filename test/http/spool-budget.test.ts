@@ -1,4 +1,4 @@
-// Spooled files share the disk with the database, so a budget limits them.
+// Spooled files share the disk with the database.
 import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -98,7 +98,7 @@ describe("the search for slow patterns", () => {
   });
 });
 
-// A quadratic pattern that runs before any limit once blocked the service for 11 to 18 s.
+// A quadratic pattern, run before any limit, once blocked the service for 11 to 18 s.
 describe("patterns of the project take time linear in their input", async () => {
   const { written, made } = writtenPatterns();
   const files = [...new Set(made.map(({ file }) => file))];

@@ -1,7 +1,7 @@
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import type { Bus } from "../../core/ports/bus.js";
-import { InProcessHub } from "../../src/bus/in-process-bus.js";
 import { connectNats } from "../../src/bus/nats-bus.js";
+import { InProcessHub } from "./in-process-bus.js";
 
 /** Connections to one bus, which can be lost and restored together. */
 export interface Buses {

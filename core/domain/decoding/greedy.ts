@@ -100,15 +100,3 @@ export function bestToken(logProbs: Float32Array, offset: number, width: number)
   }
   return best;
 }
-
-/** Decodes a whole utterance greedily. */
-export function decodeGreedily(
-  logProbs: Float32Array,
-  frames: number,
-  vocabulary: readonly string[],
-  timing?: FrameTiming,
-): { text: string; words: TimedWord[]; confidence: number } {
-  const decoder = new GreedyDecoder(vocabulary);
-  decoder.push(logProbs, frames);
-  return { text: decoder.text, words: decoder.words(timing), confidence: decoder.confidence };
-}

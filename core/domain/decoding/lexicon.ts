@@ -1,4 +1,3 @@
-/** Hash of an empty word. */
 export const EMPTY_WORD_HASH = 2166136261;
 
 /** Adds a letter to a word's hash: 32-bit FNV-1a over output tokens. */

@@ -33,11 +33,6 @@ export class LocalAgreement {
     return this.#agreedSeconds;
   }
 
-  /** Whether there are words, agreed or not. */
-  get hasWords(): boolean {
-    return this.#agreed.length + this.#tail.length > 0;
-  }
-
   /**
    * Adds the next hypothesis.
    *

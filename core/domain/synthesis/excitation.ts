@@ -2,22 +2,16 @@
 const HARMONIC_LIMIT = 0.48;
 
 /**
- * Makes the band-limited pulse train of unit power that the vocoder's harmonic part filters.
+ * The band-limited pulse train of unit power that the vocoder's harmonic part filters, computed as far as it
+ * is needed.
  *
  * Frame i is centred on sample `hopSamples * (i + 0.5)`; f0 is interpolated between centres and held at both
  * ends. The phase is summed in double precision; all harmonics below the limit have equal amplitude and zero
  * phase (closed Dirichlet form). There is no voicing gate: the vocoder determines the audible share of the
  * train.
  *
- * @param f0 Hz per frame, `[frames]`, positive everywhere
- * @returns `[frames * hopSamples]`
  * @see models/recipes/synthesizer/excitation.py, which the vocoder was trained with
  */
-export function pulseTrain(f0: Float32Array, hopSamples: number, sampleRateHz: number): Float32Array {
-  return new PulseTrain(f0, hopSamples, sampleRateHz).upTo(f0.length * hopSamples);
-}
-
-/** The same pulse train, computed as far as it is needed. */
 export class PulseTrain {
   readonly #f0: Float32Array;
   readonly #hopSamples: number;
@@ -26,6 +20,7 @@ export class PulseTrain {
   #summed = 0;
   #phase = 0;
 
+  /** @param f0 Hz per frame, `[frames]`, positive everywhere */
   constructor(f0: Float32Array, hopSamples: number, sampleRateHz: number) {
     this.#f0 = f0;
     this.#hopSamples = hopSamples;

@@ -20,23 +20,12 @@ export interface PieceTrim {
 }
 
 /**
- * Cuts the silence at both ends of a piece to set lengths, before the vocoder runs.
+ * Cuts the silence at both ends of a piece to set lengths, before the vocoder runs; only the beginning of the
+ * piece may be known. `start` is final; frames before `stop` may be sent in any case. Silence at the end of
+ * the known part waits, because speech or the end of the piece may follow.
  *
- * @param mel `[frames, melBins]`, normalized log-mel
- * @param silenceBelow mean below which a frame is silent
- */
-export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: number): PieceTrim {
-  const frames = Math.floor(mel.length / melBins);
-  // Never null for a whole piece.
-  return trimSoFar(mel, { melBins, silenceBelow, frames })!;
-}
-
-/**
- * Does the same while only the beginning of a piece is known. `start` is final; frames before `stop` may be
- * sent in any case. Silence at the end of the known part waits, because speech or the end of the piece may
- * follow.
- *
- * @param mel `[known frames, melBins]`
+ * @param mel `[known frames, melBins]`, normalized log-mel
+ * @param piece.silenceBelow mean below which a frame is silent
  * @param piece.frames of the whole piece
  * @returns null while no speech is known
  */

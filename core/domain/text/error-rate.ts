@@ -12,15 +12,6 @@ export interface ScoredPair {
   readonly hypothesis: string;
 }
 
-/** Error rates of a corpus; above 1 if a hypothesis is much longer than its reference. */
-export interface ErrorRates {
-  readonly characterErrorRate: number;
-  readonly wordErrorRate: number;
-  readonly pairs: number;
-  readonly characters: number;
-  readonly words: number;
-}
-
 /**
  * Normalizes a text for comparison: lower case, ё as е unless `keepsYo` is set (most people write е). Keeps
  * letters and digits of any script and hyphens inside words, drops all other signs, and collapses white
@@ -38,40 +29,11 @@ export function normalizeForScoring(text: string, { keepsYo = false } = {}): str
     .trim();
 }
 
-/**
- * Character and word error rates over a corpus: the sum of edits over the sum of reference lengths, so that
- * long sentences weigh more than short ones. Texts are normalised here; spaces count as characters.
- */
-export function errorRates(pairs: Iterable<ScoredPair>): ErrorRates {
-  let pairCount = 0;
-  let characterEdits = 0;
-  let characters = 0;
-  let wordEdits = 0;
-  let words = 0;
-  for (const pair of pairs) {
-    const byCharacter = countCharacterEdits(pair);
-    const byWord = countWordEdits(pair);
-    pairCount++;
-    characterEdits += byCharacter.edits;
-    characters += byCharacter.length;
-    wordEdits += byWord.edits;
-    words += byWord.length;
-  }
-  return {
-    characterErrorRate: rate(characterEdits, characters),
-    wordErrorRate: rate(wordEdits, words),
-    pairs: pairCount,
-    characters,
-    words,
-  };
-}
-
 /** Edits by code point. */
 export function countCharacterEdits(pair: ScoredPair): EditCount {
   return countEdits([...normalizeForScoring(pair.reference)], [...normalizeForScoring(pair.hypothesis)]);
 }
 
-/** Edits by word. */
 export function countWordEdits(pair: ScoredPair): EditCount {
   return countEdits(wordsOf(pair.reference), wordsOf(pair.hypothesis));
 }
@@ -98,9 +60,4 @@ function countEdits<T>(reference: readonly T[], hypothesis: readonly T[]): EditC
 function wordsOf(text: string): string[] {
   const normalized = normalizeForScoring(text);
   return normalized === "" ? [] : normalized.split(" ");
-}
-
-/** With an empty reference each edit counts as a rate of one; two empty texts are no error. */
-function rate(edits: number, length: number): number {
-  return edits / Math.max(1, length);
 }

@@ -13,7 +13,6 @@ export const LONGEST_PAUSES_MS = 120_000;
 const BEGUN = /\[\s*pause\s+(?=[-+.,]?\d)([^[\]]*)\]/giu;
 const LENGTH = /^(\d{1,6}(?:[.,]\d{1,3})?)\s*(ms|s)\s*$/iu;
 
-/** Returns the pause marks of a text in order. */
 export function pauseMarks(text: string): PauseMark[] {
   return bracketsOf(text).filter((bracket) => bracket.milliseconds <= LONGEST_PAUSE_MS);
 }

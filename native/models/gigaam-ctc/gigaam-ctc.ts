@@ -27,7 +27,7 @@ export async function loadGigaamCtc(
   model: ModelPackage<OfflineRecognizerManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, frontEnd, longestSeconds, windows } = model.manifest;
+  const { melBins, frontEnd } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");
@@ -39,11 +39,8 @@ export async function loadGigaamCtc(
     name,
     tensors: { features: "features", length: "feature_lengths", logProbs: "log_probs" },
     tokens,
-    bins: melBins,
-    subsampling,
+    manifest: model.manifest,
     hopSamples: logMel.options.hopSamples,
-    longestSeconds,
-    windows,
     // 8 kHz audio resampled in floats is exactly silent above 4 kHz, unlike all training audio: word errors
     // nearly double. Files and sessions hold 16 bits anyway, so rounding again changes nothing there.
     features: (pcm) => features(roundedTo16Bits(pcm)),

@@ -36,7 +36,7 @@ export async function loadNemoCtc(
   model: ModelPackage<NemoCtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, normalize, longestSeconds, windows, files } = model.manifest;
+  const { melBins, normalize, files } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");
@@ -48,11 +48,8 @@ export async function loadNemoCtc(
     name,
     tensors: { features: "audio_signal", length: "length", logProbs: "logprobs" },
     tokens,
-    bins: melBins,
-    subsampling,
+    manifest: model.manifest,
     hopSamples: logMel.options.hopSamples,
-    longestSeconds,
-    windows,
     features:
       preprocessor === null
         ? featuresOf(logMel, normalize === "per-feature")

@@ -83,7 +83,6 @@ export async function runSchedule(
 
 const tooMany: Call["run"] = async () => failedCall(`not sent: ${MOST_OPEN} requests were open`);
 
-/** Returns the outcome of a failed call. */
 export function failedCall(failure: string): Awaited<ReturnType<Call["run"]>> {
   return {
     ...{ values: {}, words: [], missed: 0, sentences: 0, underruns: 0, failure },

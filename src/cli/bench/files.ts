@@ -3,7 +3,7 @@ import { creditsFor, DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.j
 import { type Call, failedCall, runSchedule } from "./arrivals.js";
 import { type Clip, RATE_HZ } from "./clips.js";
 import { call, creditsOf } from "./http-call.js";
-import type { LevelContext } from "./level.js";
+import type { LevelContext, LevelPlan } from "./level.js";
 import type { LevelResult } from "./result.js";
 
 const BOUNDARY = "dauys-bench-4f1c2a";
@@ -69,7 +69,7 @@ export function runFilesLevel(context: LevelContext, rate: number, seconds: numb
   return runSchedule(context, (nth) => fileCall(context, clips[nth % clips.length]!), { rate, seconds });
 }
 
-export function filesEstimate({ clips }: LevelContext, requests: number): number {
+export function filesEstimate({ clips }: LevelPlan, requests: number): number {
   let credits = 0;
   for (let nth = 0; nth < requests; nth++) credits += priceOf(clips[nth % clips.length]!);
   return credits;

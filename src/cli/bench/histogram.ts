@@ -8,7 +8,6 @@ export function bucketOf(value: number): number {
   return Math.round(Math.asinh(value) * RESOLUTION);
 }
 
-/** Returns the middle of a bucket. */
 export function middleOf(bucket: number): number {
   return Math.sinh(bucket / RESOLUTION);
 }

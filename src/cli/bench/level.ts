@@ -4,7 +4,7 @@ import type { WireName } from "./live-wires.js";
 import type { LevelResult } from "./result.js";
 
 /** Parameters that all levels of a run share. */
-export interface LevelContext {
+export interface LevelPlan {
   readonly url: string;
   readonly key: string;
   readonly wire: WireName;
@@ -14,6 +14,9 @@ export interface LevelContext {
   readonly eouMs: number;
   /** Sends requests at even intervals instead of as a Poisson process. */
   readonly isEven: boolean;
+}
+
+export interface LevelContext extends LevelPlan {
   readonly budget: Budget;
   readonly signal: AbortSignal;
   readonly progress: Progress;

@@ -1,5 +1,5 @@
 import { creditsFor, LIVE_TARIFF } from "../../../core/domain/usage/tariff.js";
-import { cpuPercent, type LevelContext, pause } from "./level.js";
+import { cpuPercent, type LevelContext, type LevelPlan, pause } from "./level.js";
 import { runSession } from "./live-session.js";
 import { outcomeOf } from "./live-times.js";
 import { LIVE_WIRES } from "./live-wires.js";
@@ -60,9 +60,9 @@ export async function runLiveLevel(
   });
 }
 
-/** Returns the price of the audio of all sessions. */
-export function liveEstimate(context: LevelContext, sessions: number, seconds: number): number {
-  const plans = spokenPlans(context.clips, LIVE_WIRES[context.wire], seconds);
+/** Returns the price of what every session would speak. */
+export function liveEstimate({ clips, wire }: LevelPlan, sessions: number, seconds: number): number {
+  const plans = spokenPlans(clips, LIVE_WIRES[wire], seconds);
   let credits = 0;
   for (let nth = 0; nth < sessions; nth++) credits += priceOf(planOf(plans, nth).seconds);
   return credits;

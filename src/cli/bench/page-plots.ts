@@ -1,16 +1,16 @@
 import {
   type Colour,
   columns,
-  curve,
   interval,
   lastOf,
   limit,
+  medianAndTail,
   type Panel,
   picture,
   rows,
   scale,
   text,
-  tick,
+  ticksAt,
   ticksTo,
   WIDTH,
 } from "../../plots/drawing.js";
@@ -59,22 +59,18 @@ export function loadPlot(series: readonly Series[]): string {
       return {
         parts: [
           ...rows(panel, y, ticks),
-          ...columns(panel, x, [...new Set(all.map(({ load }) => load))].sort((a, b) => a - b).map(tick)),
+          ...columns(panel, x, ticksAt(all.map(({ load }) => load))),
           ...knee,
-          ...series.flatMap(({ result, colour }) => {
-            const points = pointsOf(result, metric);
-            return [
-              ...curve(
-                points.map(({ load, p95 }) => ({ x: x(load), y: y(p95) })),
-                colour,
-                "tail",
-              ),
-              ...curve(
-                points.map(({ load, p50 }) => ({ x: x(load), y: y(p50) })),
-                colour,
-              ),
-            ];
-          }),
+          ...series.flatMap(({ result, colour }) =>
+            medianAndTail(
+              pointsOf(result, metric).map(({ load, p50, p95 }) => ({
+                x: x(load),
+                median: y(p50),
+                tail: y(p95),
+              })),
+              colour,
+            ),
+          ),
         ],
         bottom: panel.bottom + 28,
       };
@@ -162,13 +158,8 @@ export function timelinePlot({ result, colour }: Series): string {
         parts: [
           ...rows(panel, y, ticks),
           ...columns(panel, x, seconds),
-          ...curve(
-            points.map(({ second, p95 }) => ({ x: x(second), y: y(p95) })),
-            colour,
-            "tail",
-          ),
-          ...curve(
-            points.map(({ second, p50 }) => ({ x: x(second), y: y(p50) })),
+          ...medianAndTail(
+            points.map(({ second, p50, p95 }) => ({ x: x(second), median: y(p50), tail: y(p95) })),
             colour,
           ),
         ],

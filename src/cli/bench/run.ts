@@ -2,28 +2,19 @@ import { setMaxListeners } from "node:events";
 import { availableParallelism, cpus } from "node:os";
 import { arrivals } from "./arrivals.js";
 import { Budget } from "./budget.js";
-import { type Clip, RATE_HZ } from "./clips.js";
+import { RATE_HZ } from "./clips.js";
 import { filesEstimate, runFilesLevel } from "./files.js";
 import { closeConnections } from "./http-call.js";
-import type { LevelContext, Progress, RunLevel } from "./level.js";
+import type { LevelContext, LevelPlan, Progress, RunLevel } from "./level.js";
 import { liveEstimate, runLiveLevel } from "./live.js";
-import type { WireName } from "./live-wires.js";
 import { doubledLoads, rampedLevels } from "./ramp.js";
 import { requestsEstimate, runRequestsLevel } from "./requests.js";
 import { type BenchResult, type LevelResult, RESULT_FORMAT, type Scenario } from "./result.js";
 import { runSpeechLevel, speechEstimate } from "./speech.js";
 
-export interface BenchPlan {
-  readonly url: string;
-  readonly key: string;
+export interface BenchPlan extends LevelPlan {
   readonly scenario: Scenario;
-  readonly wire: WireName;
-  readonly clips: readonly Clip[];
-  readonly model: string | null;
-  readonly voice: string | null;
-  readonly eouMs: number;
-  readonly isEven: boolean;
-  /** Number of sessions, or requests per second; in a ramp, the highest load. */
+  /** Sessions, or requests per second; the highest load of a ramp. */
   readonly load: number;
   readonly minutes: number;
   readonly isRamp: boolean;
@@ -43,14 +34,13 @@ const WARM_UP = { load: 1, seconds: 0.001 } as const;
 
 /** Returns the price of a whole run by our service's tariff. A ramp that ends early costs less. */
 export function estimatedCredits(plan: BenchPlan): number {
-  const context = contextOf(plan, new Budget(Number.POSITIVE_INFINITY), new AbortController().signal);
   const loads = plan.isRamp ? doubledLoads(plan.scenario, plan.load) : [plan.load];
   const levels = [WARM_UP, ...loads.map((load) => ({ load, seconds: plan.minutes * 60 }))];
   return levels.reduce((sum, { load, seconds }) => {
-    if (plan.scenario === "live") return sum + liveEstimate(context, load, seconds);
+    if (plan.scenario === "live") return sum + liveEstimate(plan, load, seconds);
     const requests = arrivals(load, seconds, plan.isEven).length;
     if (plan.scenario === "speech") return sum + speechEstimate(requests);
-    return plan.scenario === "files" ? sum + filesEstimate(context, requests) : sum + requestsEstimate();
+    return plan.scenario === "files" ? sum + filesEstimate(plan, requests) : sum + requestsEstimate();
   }, 0);
 }
 
@@ -72,7 +62,7 @@ export async function runBench(
   },
 ): Promise<BenchResult> {
   const budget = new Budget(plan.budget ?? Number.POSITIVE_INFINITY);
-  const context = { ...contextOf(plan, budget, signal), progress };
+  const context: LevelContext = { ...plan, budget, signal, progress };
   const date = new Date().toISOString();
   // Every open request listens to this signal.
   setMaxListeners(0, signal);
@@ -106,10 +96,6 @@ export async function runBench(
 
 export function emptyProgress(): Progress {
   return { load: 0, endsAtMs: performance.now(), active: 0, failed: 0, last: null };
-}
-
-function contextOf(plan: BenchPlan, budget: Budget, signal: AbortSignal): LevelContext {
-  return { ...plan, budget, signal, progress: emptyProgress() };
 }
 
 function parametersOf({ load, minutes, isRamp, isEven, budget, model, voice, eouMs }: BenchPlan) {

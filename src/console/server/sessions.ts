@@ -60,7 +60,6 @@ export function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Hashes a secret for storage. */
 export function secretHash(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }

@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
-import type { FloodClosing, FrontLimits, Headers } from "../../../core/ports/front.js";
+import type { FrontLimits, FrontRequest, Headers, UpgradeDecision } from "../../../core/ports/front.js";
 
 export interface FrontThreadData {
   readonly host: string;
@@ -28,14 +28,8 @@ export const SOCKET_RECORD = {
 /** The most sockets of one thread: a socket without a cell is rejected. */
 export const SOCKET_CELLS = 2 ** 18;
 
-export interface RequestHead {
-  readonly method: string;
-  readonly path: string;
+export interface RequestHead extends Omit<FrontRequest, "query" | "body" | "signal" | "header"> {
   readonly query: string;
-  readonly remoteAddress: string;
-  readonly contentLength: number | null;
-  readonly malformed: string | null;
-  readonly headers: ReadonlyMap<string, string>;
 }
 
 export interface WireError {
@@ -45,16 +39,10 @@ export interface WireError {
   readonly stack: string | undefined;
 }
 
+/** A decision without its callback, which stays in the main thread. */
 export type WireDecision =
-  | { readonly type: "refuse"; readonly status: number; readonly headers: Headers; readonly body: string }
-  | {
-      readonly type: "accept";
-      readonly protocol: string | null;
-      readonly headers: Headers;
-      readonly floodClosing?: FloodClosing | undefined;
-      readonly hasAudioInText?: boolean | undefined;
-      readonly keepsMessages?: boolean | undefined;
-    };
+  | Extract<UpgradeDecision, { readonly type: "refuse" }>
+  | Omit<Extract<UpgradeDecision, { readonly type: "accept" }>, "open">;
 
 export type SocketOrder =
   | { readonly type: "text"; readonly socket: number; readonly text: string }

@@ -86,8 +86,8 @@ export class UwsFront implements Front {
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => socketOf(ws).opened(ws),
       message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
-      // A ping leaves a pong in a buffer that its client might never empty. A pong leaves nothing.
-      ping: (ws) => this.#control(socketOf(ws)),
+      // Each ping leaves a pong in a buffer that its client need not empty. Pongs leave nothing.
+      ping: (ws) => void this.#takes(socketOf(ws), socketOf(ws).budget.control()),
       drain: (ws) => socketOf(ws).flush(),
       close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
     });
@@ -245,10 +245,6 @@ export class UwsFront implements Front {
         isBinary ? events.binary(new Uint8Array(message)) : events.text(Buffer.from(message).toString()),
       () => socket.close(CLOSE.internal, "internal error"),
     );
-  }
-
-  #control(socket: UwsFrontSocket): void {
-    this.#takes(socket, socket.budget.control());
   }
 
   /**

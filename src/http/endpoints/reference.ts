@@ -88,8 +88,10 @@ export function referenceRoutes(
     get("/", redirect),
     get("/openapi.json", (exchange) => send(exchange, "application/json", references(serve).openApi)),
     get("/asyncapi.json", (exchange) => send(exchange, "application/json", references(serve).asyncApi)),
-    get(REFERENCE_PATH, (exchange) =>
-      send(exchange, "text/html; charset=utf-8", html, { "content-security-policy": POLICY }),
+    ...[REFERENCE_PATH, `${REFERENCE_PATH}/`].map((path) =>
+      get(path, (exchange) =>
+        send(exchange, "text/html; charset=utf-8", html, { "content-security-policy": POLICY }),
+      ),
     ),
     ...documentRoutes(),
     get("/docs/start.js", (exchange) => send(exchange, "text/javascript; charset=utf-8", Buffer.from(START))),

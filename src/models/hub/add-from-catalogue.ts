@@ -28,7 +28,6 @@ interface AddObserver {
   note(message: string): void;
 }
 
-/** Options that every addition has. */
 export interface Addition {
   readonly catalogue: readonly CatalogueEntry[];
   readonly folders: ModelFolders;

@@ -3,7 +3,6 @@ import { PbfReader, PbfWriter } from "pbf";
 /** A message as views of its input, because graphs of hundreds of megabytes must not be copied. */
 export type Chunks = readonly Uint8Array[];
 
-/** One field of a message. */
 export interface Field {
   readonly number: number;
   /** The bytes including the tag, for writing the field unchanged. */

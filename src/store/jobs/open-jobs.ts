@@ -17,7 +17,6 @@ export interface StoredJobs {
 
 export function openJobs(parts: {
   readonly sql: Sql;
-  /** Schema that contains the queue's tables. */
   readonly queueSchema: string;
   readonly serviceId: string;
   readonly limits: JobLimits;

@@ -5,7 +5,6 @@ import type { UsageOrigin } from "../../../core/ports/usage-meter.js";
 /** Prefix of the IDs of jobs' holds, which do not count towards the limits on concurrent requests. */
 const JOB_PREFIX = "job_";
 
-/** A hold to open. */
 export interface NewHold {
   readonly id: string;
   readonly organizationId: string;
@@ -35,7 +34,6 @@ export interface LeftHold {
   readonly units: number;
 }
 
-/** Sum of usage of one kind. */
 export interface UsageSum {
   readonly kind: UsageKind;
   readonly requests: number;

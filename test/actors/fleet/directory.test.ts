@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FleetDirectory } from "../../../actors/fleet/directory.js";
 import { encodeHeartbeat, type Heartbeat } from "../../../actors/fleet/heartbeats.js";
 import { LIVE_HEARTBEATS } from "../../../actors/fleet/subjects.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { SILENT } from "../../support/silent-log.js";
 

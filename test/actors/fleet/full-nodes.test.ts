@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../../../native/threads/protocol.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
 import { eventually } from "../../support/eventually.js";
 import { FakeChild } from "../../support/fake-child.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { LiveListener } from "../../support/live-listener.js";
 
 const SAID = new Int16Array(640);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_SPAN } from "../../../core/ports/span.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { LiveListener } from "../../support/live-listener.js";
 import { RecordedSpans } from "../../support/recorded-spans.js";
 

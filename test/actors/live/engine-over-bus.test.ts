@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import type { LiveHost } from "../../../actors/node/live-host.js";
-import { InProcessHub } from "../../../src/bus/in-process-bus.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
+import { InProcessHub } from "../../support/in-process-bus.js";
 import { liveEngineContract } from "./engine-contract.js";
 
 const faults: unknown[] = [];

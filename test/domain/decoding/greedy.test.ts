@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decodeGreedily, GreedyDecoder } from "../../../core/domain/decoding/greedy.js";
+import { decodeGreedily } from "../../../bench/evaluate/decode-greedily.js";
+import { GreedyDecoder } from "../../../core/domain/decoding/greedy.js";
 import { textOf } from "../../../core/domain/decoding/words.js";
 import * as fc from "../../support/properties.js";
 import { collapse, logProbsOf, SMALL_VOCABULARY } from "./reference.js";

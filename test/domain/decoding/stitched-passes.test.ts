@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeGreedily } from "../../../core/domain/decoding/greedy.js";
+import { decodeGreedily } from "../../../bench/evaluate/decode-greedily.js";
 import { type PassRows, passesOver, stitchPasses } from "../../../core/domain/decoding/stitched-passes.js";
 import * as fc from "../../support/properties.js";
 

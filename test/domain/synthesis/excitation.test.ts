@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { pulseTrain } from "../../../core/domain/synthesis/excitation.js";
+import { PulseTrain } from "../../../core/domain/synthesis/excitation.js";
 import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 24_000;
@@ -14,6 +14,10 @@ interface PulseTrainFixture {
   readonly sampleRateHz: number;
   readonly everySample: number;
   readonly pulses: readonly number[];
+}
+
+function pulseTrain(f0: Float32Array, hopSamples: number, sampleRateHz: number): Float32Array {
+  return new PulseTrain(f0, hopSamples, sampleRateHz).upTo(f0.length * hopSamples);
 }
 
 const anyF0 = fc.array(fc.double({ min: 50, max: 500, noNaN: true }), { minLength: 1, maxLength: 6 });

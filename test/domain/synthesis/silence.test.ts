@@ -4,8 +4,8 @@ import { fadeEnds } from "../../../core/domain/audio/fade.js";
 import { pauseAfterMs } from "../../../core/domain/synthesis/pauses.js";
 import {
   LEADING_FRAMES,
+  type PieceTrim,
   TRAILING_FRAMES,
-  trimSilence,
   trimSoFar,
 } from "../../../core/domain/synthesis/silence.js";
 import * as fc from "../../support/properties.js";
@@ -17,6 +17,11 @@ function melOf(...means: readonly number[]): Float32Array {
   return Float32Array.from(means.flatMap((mean) => [mean - 0.5, mean + 0.5]));
 }
 
+/** Trims a whole piece. */
+function trimmed(mel: Float32Array): PieceTrim {
+  return trimSoFar(mel, { melBins: BINS, silenceBelow: -1, frames: mel.length / BINS })!;
+}
+
 test("silence at both ends is cut or padded to fixed lengths", () => {
   const silence = (frames: number) => Array<number>(frames).fill(-1.8);
   for (const [before, after] of [
@@ -26,7 +31,7 @@ test("silence at both ends is cut or padded to fixed lengths", () => {
     [0, 0],
   ] as const) {
     const mel = melOf(...silence(before), 0.4, -1.5, 0.2, ...silence(after));
-    const trim = trimSilence(mel, BINS, -1);
+    const trim = trimmed(mel);
     assert.equal(trim.silentFramesBefore + before - trim.start, LEADING_FRAMES);
     assert.equal(trim.silentFramesAfter + trim.stop - (before + 3), TRAILING_FRAMES);
     assert.ok(trim.start >= 0 && trim.stop <= before + 3 + after);
@@ -34,7 +39,7 @@ test("silence at both ends is cut or padded to fixed lengths", () => {
 });
 
 test("a silent piece keeps its length", () => {
-  const trim = trimSilence(melOf(-1.8, -1.8, -1.8), BINS, -1);
+  const trim = trimmed(melOf(-1.8, -1.8, -1.8));
   assert.deepEqual([trim.start, trim.stop], [0, 3]);
 });
 
@@ -68,7 +73,7 @@ test("the sendable part of an incomplete piece is a prefix of the whole one", ()
   fc.assert(
     fc.property(MEANS, fc.nat({ max: 60 }), (means, cut) => {
       const piece = { melBins: BINS, silenceBelow: -1, frames: means.length };
-      const whole = trimSilence(melOf(...means), BINS, -1);
+      const whole = trimmed(melOf(...means));
       const known = means.slice(0, cut);
       const soFar = trimSoFar(melOf(...known), piece);
       if (known.length >= means.length) return assert.deepEqual(soFar, whole);

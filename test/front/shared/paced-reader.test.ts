@@ -1,4 +1,4 @@
-// A client that reads a response byte by byte must not keep it in memory for hours.
+// A client that reads a response byte by byte once kept it in memory for hours.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

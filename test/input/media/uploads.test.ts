@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { errorRates } from "../../../core/domain/text/error-rate.js";
+import { errorRates } from "../../../bench/evaluate/error-rates.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { chooseRows } from "../../../bench/support/row-choice.js";
 import { type BatchRows, USUAL_ROWS } from "../../../core/domain/placement/batch-rows.js";
-import { chooseRows } from "../../../core/domain/placement/row-choice.js";
 import { readDeviceTuning, writeDeviceTuning } from "../../../native/devices/tuning.js";
 import { temporaryFolder } from "../../support/folders.js";
 

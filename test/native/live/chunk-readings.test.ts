@@ -1,4 +1,4 @@
-// Graphs that stream must not read an utterance twice, once for partials and once for its final.
+// Graphs that stream once read every utterance twice, for its partials and again for its final.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";

@@ -1,4 +1,4 @@
-// Graphs that cannot stream read open utterances again while these grow, and so have partials too.
+// Graphs that cannot stream read open utterances again while they grow, to have partials.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// The recognizer outputs letters about 0.18 s after they are spoken. They must not appear in the partials of
-// the next utterance.
+// Letters are output about 0.18 s after they are spoken; the last ones once appeared in the next utterance's
+// partials.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { groupBy } from "../../../bench/evaluate/group-by.js";

@@ -1,5 +1,5 @@
-// GigaAM's word error rate nearly doubles on telephone audio that was resampled in floats and not rounded to
-// 16 bits.
+// GigaAM's word error nearly doubles on telephone audio that was resampled in floats and not rounded to 16
+// bits.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -172,7 +172,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }
 
-// Keys are found by a keyed hash, so the time of a look-up reveals nothing about similar keys.
+// Keys are found by a keyed hash, so similar keys leak nothing by timing.
 test("a key that differs in one digit is looked up like any other", async () => {
   const { cache, table, rawKey } = cacheOver();
   await cache.find(rawKey);

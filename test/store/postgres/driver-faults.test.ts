@@ -1,4 +1,4 @@
-// Tests the guard that remains if the patched driver still loses a rejection.
+// The last guard, for rejections that the patched driver still leaves unhandled.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -62,6 +62,7 @@ test("the lock of an earlier process with the same process ID is taken over", as
   await (await lockFolder(folder, "service")).release();
 });
 
+// In a container without an init process, a killed service stays a zombie: its process ID still exists.
 test("the lock of a zombie is taken over", {
   skip: process.platform !== "linux",
 }, async (t) => {

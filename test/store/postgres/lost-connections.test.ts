@@ -89,6 +89,7 @@ async function proxied(
   return through;
 }
 
+// The driver fetches array types on a new connection, before the query that opened it.
 test("a query survives a connection that closes while it fetches types", async (t) => {
   let endedCount = 0;
   const through = await proxied(t, (said, client) => {

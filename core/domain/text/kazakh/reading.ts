@@ -28,7 +28,6 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text);
 }
 
-/** The end of a word. */
 export const WORD_END = "(?![\\p{L}\\p{M}])";
 
 /**

@@ -1,4 +1,3 @@
-/** Rules for a kind of number. */
 export interface NumberKind {
   readonly longest: number;
   /** True if groups of four digits are spoken as one number. */

@@ -1,4 +1,4 @@
-/** Texts of the page of API keys; the other texts of each language are in its file. */
+/** Texts of the page of API keys. */
 export const keysEn = {
   createKey: "Create key",
   keyName: "Name",
@@ -26,7 +26,6 @@ export const keysEn = {
   keyExpiresHint: "From this day on (UTC) the key does not work. Empty: it never expires.",
   keyMonth: "This month",
   keyMonthOf: "{used} of {cap}",
-  keyAllEndpoints: "All endpoints",
   keyUntil: "until {date}",
   keyExpired: "Expired",
   keyLimits: "Limits",
@@ -81,7 +80,6 @@ export const keysRu: KeyTexts = {
   keyExpiresHint: "С этого дня (UTC) ключ не работает. Пустое поле — бессрочно.",
   keyMonth: "В этом месяце",
   keyMonthOf: "{used} из {cap}",
-  keyAllEndpoints: "Все эндпоинты",
   keyUntil: "до {date}",
   keyExpired: "Истёк",
   keyLimits: "Ограничения",
@@ -135,7 +133,6 @@ export const keysKk: KeyTexts = {
   keyExpiresHint: "Осы күннен бастап (UTC) кілт жұмыс істемейді. Бос қалдырсаңыз, мерзімсіз.",
   keyMonth: "Осы айда",
   keyMonthOf: "{used}, лимит – {cap}",
-  keyAllEndpoints: "Барлық эндпоинт",
   keyUntil: "{date} дейін",
   keyExpired: "Мерзімі өткен",
   keyLimits: "Шектеулер",

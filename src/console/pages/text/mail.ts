@@ -1,4 +1,4 @@
-/** Texts about mail; the other texts of each language are in its file. */
+/** Texts about mail. */
 export const mailEn = {
   inviteEmail: "E-mail address",
   inviteEmailHint: "We send the link there. You can also copy it here.",

@@ -1,5 +1,4 @@
 import type { Bus, BusMessage } from "../../core/ports/bus.js";
-import { matches } from "./subjects.js";
 
 interface Subscription {
   readonly pattern: string;
@@ -123,4 +122,15 @@ export class InProcessBus implements Bus {
   reconnected(): void {
     for (const act of [...this.#onReconnect]) act();
   }
+}
+
+/** Whether a subject matches a pattern: `*` is any token, a final `>` one token or more. */
+function matches(pattern: string, subject: string): boolean {
+  const wanted = pattern.split(".");
+  const tokens = subject.split(".");
+  for (const [index, want] of wanted.entries()) {
+    if (want === ">") return tokens.length > index;
+    if (index >= tokens.length || (want !== "*" && want !== tokens[index])) return false;
+  }
+  return tokens.length === wanted.length;
 }
