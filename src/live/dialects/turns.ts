@@ -37,8 +37,6 @@ export class Turns {
   #words: readonly Word[] = [];
   /** Text of the open utterance. */
   #partial = "";
-  /** The client has ended the turn: the next final completes it. */
-  #isForced = false;
 
   constructor(rules: TurnRules) {
     this.#rules = rules;
@@ -59,13 +57,18 @@ export class Turns {
 
   /** @param final its `mark` ends the words of the final before it in the same turn */
   final(
-    { text, start, end, words = [], mark = "" }: Final & { readonly mark?: string },
+    {
+      text,
+      start,
+      end,
+      words = [],
+      from_finalize = false,
+      mark = "",
+    }: Final & { readonly mark?: string },
     heardSeconds: number,
   ): readonly TurnEvent[] {
     // Nothing was said since the last final.
     if (text === "" && this.#phase !== "ongoing") return this.heard(heardSeconds);
-    const wasForced = this.#isForced;
-    this.#isForced = false;
     const before = this.#phase;
     if (text !== "") this.#hear(start, end);
     this.#partial = "";
@@ -73,7 +76,8 @@ export class Turns {
     this.#phase = "awaiting";
     const events = before === "idle" ? [this.#event("StartOfTurn", heardSeconds)] : [];
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
-    if (wasForced) return [...events, this.#end("manual", heardSeconds)];
+    // Only a client that ends the turn finalizes.
+    if (from_finalize) return [...events, this.#end("manual", heardSeconds)];
     const { isEager, turnMs, utteranceMs } = this.#rules;
     // The session's endpointer, which may wait longer in the middle of a sentence, decides alone.
     if (!isEager && utteranceMs >= turnMs) return [...events, this.#end("model", heardSeconds)];
@@ -88,11 +92,12 @@ export class Turns {
     return [this.#end(this.#rules.turnMs > this.#rules.sureMs ? "timeout" : "model", heardSeconds)];
   }
 
-  /** @returns the end of a turn whose speech is final; an open utterance ends with its final */
+  /**
+   * Ends a turn whose speech is final. If there is none, the session must finalize: its final, or `force`
+   * after its confirmation if a pause had ended the utterance just before, ends the turn.
+   */
   force(heardSeconds: number): readonly TurnEvent[] {
-    if (this.#phase === "awaiting") return [this.#end("manual", heardSeconds)];
-    this.#isForced = this.#phase === "ongoing";
-    return [];
+    return this.#phase === "awaiting" ? [this.#end("manual", heardSeconds)] : [];
   }
 
   /** Ends the turn at the end of the session. */

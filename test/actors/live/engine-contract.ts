@@ -237,6 +237,23 @@ export function liveEngineContract(
       await listener.finish();
     });
 
+    test("only the final that a finalize ended reports it, however fast the audio came", async () => {
+      const listener = new LiveListener(engine);
+      await listener.writeAll([DIALOGUE, KAZAKH.subarray(0, 2.2 * RATE_HZ)]);
+      listener.feed.finalize();
+      await listener.writeAll([KAZAKH]);
+      await listener.seen(({ type }) => type === "finalized");
+      const before = listener.finals;
+      await listener.finish();
+      assert.ok(before.length > dialogueFinals.length);
+      const expected = listener.finals.map((_, nth) => (nth === before.length - 1 ? true : undefined));
+      assert.deepEqual(
+        listener.finals.map(({ isFromFinalize }) => isFromFinalize),
+        expected,
+      );
+      assert.ok(expected.length > before.length, "the end of the audio is no finalize");
+    });
+
     test("finalize in silence has no effect", async () => {
       const listener = new LiveListener(engine);
       listener.feed.finalize();
