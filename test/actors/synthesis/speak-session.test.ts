@@ -93,19 +93,19 @@ test("the first sentence is spoken before the rest of the text has arrived", asy
 
 test("pronunciations may double a turn's text and add 200 characters; beyond that a sentence is skipped", async () => {
   const { session, synthesizer, sent, meter } = openSession();
-  session.pronounce([{ word: "а", spoken: "б".repeat(60) }]);
-  // Each sentence is 59 characters longer; those of a turn may add 200 and as many as it has.
-  session.speak("а. ".repeat(4));
+  session.pronounce([{ word: "аа", spoken: "б".repeat(60) }]);
+  // Each sentence is 58 characters longer; those of a turn may add 200 and as many as it has.
+  session.speak("аа. ".repeat(4));
   session.flush();
   await eventually("flushed", () => sent.includes("flushed 0"));
   assert.deepEqual(sent, ["sound", "warning invalid_request", "flushed 0"]);
-  session.speak("а. ".repeat(3));
+  session.speak("аа. ".repeat(3));
   session.flush();
   await eventually("flushed", () => sent.includes("flushed 1"));
   assert.deepEqual(sent.slice(3), ["sound", "flushed 1"]);
   assert.deepEqual([...new Set(synthesizer.begun)], [`${"б".repeat(60)}.`]);
   assert.equal(synthesizer.begun.length, 6);
-  assert.equal(meter.calls.at(-1), "settle 9");
+  assert.equal(meter.calls.at(-1), "settle 12");
 });
 
 test("an error of the client ends the session", () => {
