@@ -14,6 +14,7 @@ import { PagePackets } from "../../src/input/media/opus-stream.js";
 import { ffmpeg } from "../input/media/clips.js";
 import { liveDecodersOf } from "../input/media/processes.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
@@ -36,6 +37,10 @@ interface Message {
   readonly transcript?: string;
   readonly event?: string;
   readonly is_final?: boolean;
+  readonly from_finalize?: boolean;
+  readonly trigger?: string;
+  readonly start?: number;
+  readonly end?: number;
   readonly audio_seconds?: number;
   readonly credits_charged?: number;
   readonly channel?: { readonly alternatives: readonly { readonly transcript: string }[] };
@@ -79,15 +84,18 @@ function open(service: Pick<ServiceProcess, "url" | "key">, path: string): WebSo
 async function hear(
   service: Pick<ServiceProcess, "url" | "key">,
   path: string,
-  audio: readonly Uint8Array[],
+  audio: readonly (Uint8Array | "finalize")[],
 ): Promise<Heard> {
   const socket = open(service, path);
   const messages: Message[] = [];
   socket.on("message", (data) => messages.push(JSON.parse(String(data))));
   const closed = once(socket, "close");
   await once(socket, "open");
-  for (const message of audio) socket.send(message);
-  socket.send(JSON.stringify({ type: path.startsWith("/v1/stream") ? "close" : "CloseStream" }));
+  const [protocol] = path.split("?");
+  const finalize = { "/v1/stream": "finalize", "/v1/listen": "Finalize" }[protocol!] ?? "ForceEndTurn";
+  for (const message of audio)
+    socket.send(message === "finalize" ? JSON.stringify({ type: finalize }) : message);
+  socket.send(JSON.stringify({ type: protocol === "/v1/stream" ? "close" : "CloseStream" }));
   const [closeCode] = (await closed) as [number];
   const finals = messages.flatMap(({ type, text, channel, is_final, event, transcript }) => {
     if (type === "final") return [text!];
@@ -106,6 +114,28 @@ function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
 function doneOf({ messages }: Heard): { readonly seconds: number; readonly credits: number } {
   const { audio_seconds = 0, credits_charged = 0 } = messages.find(({ type }) => type === "done")!;
   return { seconds: audio_seconds, credits: credits_charged };
+}
+
+async function balanceOf({ url, key }: Pick<ServiceProcess, "url" | "key">): Promise<number> {
+  const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
+  const { balance, held } = (await answer.json()) as { readonly balance: number; readonly held: number };
+  return held === 0 ? balance : Number.NaN;
+}
+
+/** Waits until no session holds credits. */
+async function settled(service: Pick<ServiceProcess, "url" | "key">): Promise<void> {
+  await eventually("charged", async () => !Number.isNaN(await balanceOf(service)));
+}
+
+/** Returns a key of a new organization. */
+async function newKey({ dataDir }: ServiceProcess): Promise<string> {
+  const operate = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout) as { readonly id: string; readonly key: string };
+  };
+  const { id } = await operate("orgs", "create", "customer");
+  return (await operate("keys", "create", "--org", id)).key;
 }
 
 interface Started {
@@ -240,16 +270,88 @@ for (const [kind, skip, start] of [
         assert.match(`${variant}: ${description}`, error);
         assert.equal(closeCode, code);
       }
-      const socket = open(service, "/v1/stream");
-      const messages: Message[] = [];
-      socket.on("message", (data) => messages.push(JSON.parse(String(data))));
-      const closed = once(socket, "close");
-      await once(socket, "open");
-      socket.send(webm.subarray(0, webm.length / 2));
-      await eventually("the decoder runs", () => liveDecodersOf(service.child.pid!).length === 1);
-      process.kill(liveDecodersOf(service.child.pid!)[0]!.pid, "SIGKILL");
-      assert.equal((await closed)[0], 1011);
-      assert.equal(messages.at(-1)!.code, "worker_lost");
+    });
+
+    test("Finalize in mid-stream ends the utterance after the audio sent before it", async () => {
+      for (const file of [webm, ogg]) {
+        const middle = Math.floor(file.length * 0.6);
+        const parts = [file.subarray(0, middle), "finalize", file.subarray(middle)] as const;
+        const before = doneOf(await hear(service, "/v1/stream", [parts[0]])).seconds;
+        for (const path of ["/v1/stream", "/v1/listen", "/v2/listen"]) {
+          const { messages, finals, closeCode } = await hear(service, path, parts);
+          assert.equal(closeCode, 1000, `${path}: ${JSON.stringify(messages)}`);
+          assert.ok(finals.length > 1, `${path}: ${finals}`);
+          if (path === "/v2/listen") {
+            const ends = messages.filter(({ event }) => event === "EndOfTurn");
+            assert.equal(ends[0]!.trigger, "manual");
+            continue;
+          }
+          const marked = messages.filter(({ from_finalize }) => from_finalize === true);
+          assert.equal(marked.length, 1, path);
+          const [{ text, channel, start = 0, duration = 0, end = start + duration }] = marked as [Message];
+          assert.equal(text ?? channel!.alternatives[0]!.transcript, finals[0]);
+          assert.ok(finals[0] !== "" && end <= before, `${path}: ${end} of ${before} s`);
+        }
+      }
+    });
+
+    test("a killed decoder ends its session with an error, which pays for what was decoded", async () => {
+      for (const [file, path] of [
+        [webm, "/v1/stream"],
+        [ogg, "/v1/listen"],
+      ] as const) {
+        const half = file.subarray(0, file.length / 2);
+        const { credits } = doneOf(await hear(service, "/v1/stream", [half]));
+        await settled(service);
+        const balance = await balanceOf(service);
+        const socket = open(service, path);
+        const messages: Message[] = [];
+        socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+        const closed = once(socket, "close");
+        await once(socket, "open");
+        socket.send(half);
+        // Confirms that all of it was decoded.
+        socket.send(JSON.stringify({ type: path === "/v1/stream" ? "finalize" : "Finalize" }));
+        await eventually("decoded", () => messages.some(({ from_finalize }) => from_finalize === true));
+        const [decoder] = liveDecodersOf(service.child.pid!);
+        process.kill(decoder!.pid, "SIGKILL");
+        socket.send(file.subarray(file.length / 2));
+        assert.equal((await closed)[0], 1011);
+        const { code, variant = code, detail, description = detail } = messages.at(-1)!;
+        assert.equal(variant, "worker_lost");
+        assert.equal(description, "the decoder of this audio has ended: open another session");
+        await settled(service);
+        assert.equal(balance - (await balanceOf(service)), credits, path);
+        assert.equal(liveDecodersOf(service.child.pid!).length, 0);
+        assert.equal((await hear(service, path, [file])).closeCode, 1000);
+      }
+    });
+
+    test("while all decoders are busy, others get an error, and may send samples", async () => {
+      const keys = [service.key, await newKey(service), await newKey(service)];
+      const busy = keys.slice(0, 2).flatMap((key) => [0, 1].map(() => open({ ...service, key }, "/v1/stream")));
+      await Promise.all(busy.map((socket) => once(socket, "open")));
+      for (const socket of busy) socket.send(webm.subarray(0, 500));
+      await eventually("all decode", () => liveDecodersOf(service.child.pid!).length === DECODERS);
+      const last = { url: service.url, key: keys[2]! };
+      for (const [path, audio] of [
+        ["/v1/stream", webm],
+        ["/v1/listen?encoding=ogg-opus", ogg],
+        ["/v2/listen", ogg],
+      ] as const) {
+        const { messages, closeCode } = await hear(last, path, [audio]);
+        const { code, variant = code, detail, description = detail } = messages.at(-1)!;
+        assert.deepEqual([closeCode, variant], [1013, "engine_busy"], path);
+        assert.equal(
+          description,
+          "at most 4 live sessions may send WebM, Ogg or Opus at the same time: send PCM, or try again when one has ended",
+        );
+      }
+      const samples = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);
+      assert.equal((await hear(last, "/v1/stream", [samples])).closeCode, 1000);
+      for (const socket of busy) socket.terminate();
+      await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
+      assert.equal((await hear(last, "/v1/stream", [webm])).closeCode, 1000);
     });
 
     test("decoders end with their clients, and are limited per organization", async () => {
@@ -275,3 +377,32 @@ for (const [kind, skip, start] of [
     });
   });
 }
+
+describe("a service without decoders of live audio", { concurrency: 1 }, () => {
+  let service: ServiceProcess;
+  before(async () => {
+    service = await startServiceProcess({ ...(await lightModels()), LIVE_DECODERS: "0" });
+    await creditDevelopment(service, 1_000_000);
+  });
+  after(async () => assert.equal(await service.stop(), 0, service.output()));
+
+  test("rejects compressed audio with the format to send instead, and serves samples", async () => {
+    const samples = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);
+    for (const [path, audio, rule] of [
+      ["/v1/stream", webm, /^live audio must be 16-bit .* samples, received a file of WebM \(.*AudioWorklet/],
+      ["/v1/listen", ogg, /^live audio must be 16-bit .* samples, received a file of Ogg \(/],
+      ["/v2/listen", webm, /received a file of WebM/],
+      ["/v1/listen?encoding=opus", ogg, /^encoding=opus is not supported by this service: send encoding=linear16$/],
+    ] as const) {
+      const { messages, closeCode } = await hear(service, path, [audio]);
+      const { code, variant = code, detail, description = detail } = messages.at(-1)!;
+      assert.deepEqual([closeCode, variant], [4400, "unsupported_format"], path);
+      assert.match(description!, rule);
+      assert.equal(liveDecodersOf(service.child.pid!).length, 0);
+      if (path.includes("?")) continue;
+      const { finals, closeCode: ended } = await hear(service, path, [samples]);
+      assert.equal(ended, 1000, path);
+      assert.ok(finals.length > 0 && finals.every((text) => text !== ""), path);
+    }
+  });
+});
