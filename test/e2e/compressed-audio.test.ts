@@ -1,142 +1,42 @@
 // Live WebM, Ogg and Opus through whole services, on each kind of front.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { WebSocket } from "ws";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { OggPages } from "../../src/input/media/ogg-pages.js";
 import { PagePackets } from "../../src/input/media/opus-stream.js";
-import { ffmpeg } from "../input/media/clips.js";
 import { liveDecodersOf } from "../input/media/processes.js";
-import { joined, silence, speech, wavOf } from "../support/audio.js";
-import { dauysInTurn } from "../support/command-process.js";
+import {
+  balanceOf,
+  compressedSpeech,
+  doneOf,
+  hear,
+  type Message,
+  newKey,
+  open,
+  pieces,
+  SPEECH,
+  settled,
+} from "../support/compressed-live.js";
 import { eventually } from "../support/eventually.js";
-import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-const SPEECH = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
 const SECONDS = SPEECH.length / 16_000;
 /** A packet of padding at the end, which WebM does not report in time. */
 const MOST_PADDING_SECONDS = 0.06;
 const DECODERS = 4;
-
-interface Message {
-  readonly type: string;
-  readonly code?: string;
-  readonly variant?: string;
-  readonly detail?: string;
-  readonly description?: string;
-  readonly text?: string;
-  readonly duration?: number;
-  readonly transcript?: string;
-  readonly event?: string;
-  readonly is_final?: boolean;
-  readonly from_finalize?: boolean;
-  readonly trigger?: string;
-  readonly start?: number;
-  readonly end?: number;
-  readonly audio_seconds?: number;
-  readonly credits_charged?: number;
-  readonly channel?: { readonly alternatives: readonly { readonly transcript: string }[] };
-}
-
-interface Heard {
-  readonly messages: readonly Message[];
-  readonly finals: readonly string[];
-  readonly closeCode: number;
-}
 
 let webm: Buffer;
 let ogg: Buffer;
 let mp4: Buffer;
 
 before(async () => {
-  const folder = await temporaryFolder();
-  const wav = join(folder, "source.wav");
-  await writeFile(wav, wavOf(SPEECH, 16_000, 1));
-  const opus = ["-map", "0:a", "-c:a", "libopus", "-b:a", "48k"];
-  await ffmpeg([
-    ...["-i", wav, ...opus, "-f", "webm", "-live", "1", join(folder, "a.webm")],
-    ...[...opus, "-page_duration", "60000", join(folder, "a.ogg")],
-    ...["-map", "0:a", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", join(folder, "a.mp4")],
-  ]);
-  const names = ["a.webm", "a.ogg", "a.mp4"];
-  [webm, ogg, mp4] = (await Promise.all(names.map((name) => readFile(join(folder, name))))) as [
-    Buffer,
-    Buffer,
-    Buffer,
-  ];
+  ({ webm, ogg, mp4 } = await compressedSpeech());
 });
-
-function open(service: Pick<ServiceProcess, "url" | "key">, path: string): WebSocket {
-  return new WebSocket(service.url.replace("http", "ws") + path, {
-    headers: { authorization: `Bearer ${service.key}` },
-  });
-}
-
-/** Sends messages and the end of the stream, and collects everything until the socket closes. */
-async function hear(
-  service: Pick<ServiceProcess, "url" | "key">,
-  path: string,
-  audio: readonly (Uint8Array | "finalize")[],
-): Promise<Heard> {
-  const socket = open(service, path);
-  const messages: Message[] = [];
-  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
-  const closed = once(socket, "close");
-  await once(socket, "open");
-  const [protocol] = path.split("?");
-  const finalize = { "/v1/stream": "finalize", "/v1/listen": "Finalize" }[protocol!] ?? "ForceEndTurn";
-  for (const message of audio)
-    socket.send(message === "finalize" ? JSON.stringify({ type: finalize }) : message);
-  socket.send(JSON.stringify({ type: protocol === "/v1/stream" ? "close" : "CloseStream" }));
-  const [closeCode] = (await closed) as [number];
-  const finals = messages.flatMap(({ type, text, channel, is_final, event, transcript }) => {
-    if (type === "final") return [text!];
-    if (event === "EndOfTurn") return [transcript!];
-    return is_final === true ? [channel!.alternatives[0]!.transcript] : [];
-  });
-  return { messages, finals, closeCode };
-}
-
-function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
-    bytes.subarray(index * size, (index + 1) * size),
-  );
-}
-
-function doneOf({ messages }: Heard): { readonly seconds: number; readonly credits: number } {
-  const { audio_seconds = 0, credits_charged = 0 } = messages.find(({ type }) => type === "done")!;
-  return { seconds: audio_seconds, credits: credits_charged };
-}
-
-async function balanceOf({ url, key }: Pick<ServiceProcess, "url" | "key">): Promise<number> {
-  const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
-  const { balance, held } = (await answer.json()) as { readonly balance: number; readonly held: number };
-  return held === 0 ? balance : Number.NaN;
-}
-
-/** Waits until no session holds credits. */
-async function settled(service: Pick<ServiceProcess, "url" | "key">): Promise<void> {
-  await eventually("charged", async () => !Number.isNaN(await balanceOf(service)));
-}
-
-/** Returns a key of a new organization. */
-async function newKey({ dataDir }: ServiceProcess): Promise<string> {
-  const operate = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
-    assert.equal(code, 0, stderr);
-    return JSON.parse(stdout) as { readonly id: string; readonly key: string };
-  };
-  const { id } = await operate("orgs", "create", "customer");
-  return (await operate("keys", "create", "--org", id)).key;
-}
 
 interface Started {
   readonly service: ServiceProcess;
@@ -377,32 +277,3 @@ for (const [kind, skip, start] of [
     });
   });
 }
-
-describe("a service without decoders of live audio", { concurrency: 1 }, () => {
-  let service: ServiceProcess;
-  before(async () => {
-    service = await startServiceProcess({ ...(await lightModels()), LIVE_DECODERS: "0" });
-    await creditDevelopment(service, 1_000_000);
-  });
-  after(async () => assert.equal(await service.stop(), 0, service.output()));
-
-  test("rejects compressed audio with the format to send instead, and serves samples", async () => {
-    const samples = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);
-    for (const [path, audio, rule] of [
-      ["/v1/stream", webm, /^live audio must be 16-bit .* samples, received a file of WebM \(.*AudioWorklet/],
-      ["/v1/listen", ogg, /^live audio must be 16-bit .* samples, received a file of Ogg \(/],
-      ["/v2/listen", webm, /received a file of WebM/],
-      ["/v1/listen?encoding=opus", ogg, /^encoding=opus is not supported by this service: send encoding=linear16$/],
-    ] as const) {
-      const { messages, closeCode } = await hear(service, path, [audio]);
-      const { code, variant = code, detail, description = detail } = messages.at(-1)!;
-      assert.deepEqual([closeCode, variant], [4400, "unsupported_format"], path);
-      assert.match(description!, rule);
-      assert.equal(liveDecodersOf(service.child.pid!).length, 0);
-      if (path.includes("?")) continue;
-      const { finals, closeCode: ended } = await hear(service, path, [samples]);
-      assert.equal(ended, 1000, path);
-      assert.ok(finals.length > 0 && finals.every((text) => text !== ""), path);
-    }
-  });
-});
