@@ -122,7 +122,8 @@ const TTS_LIVE_COMMANDS = [
 ] as const;
 
 const TTS_LIVE_SETTINGS = body({ type: z.literal("options"), pronunciations: PRONUNCIATIONS }).meta({
-  description: "Options that are too long for a URL: once, before the first `text`; invalid ones close the socket",
+  description:
+    "Options that are too long for a URL: once, before the first `text`; invalid ones close the socket",
 });
 
 /** Text messages from the client to the WebSocket `/v1/tts/live`. */

@@ -1,8 +1,7 @@
 import { queryOf } from "./query.js";
 import type { SpeechRequest, SpeechWord } from "./types.js";
 
-export interface LiveSpeechOptions
-  extends Omit<SpeechRequest, "text" | "nfe"> {
+export interface LiveSpeechOptions extends Omit<SpeechRequest, "text" | "nfe"> {
   /** Solver steps, 4 to 64; default 16. */
   readonly nfe?: number | undefined;
   /** Hz of the audio: 8000, 16000, 24000 (default), 32000 or 48000. */

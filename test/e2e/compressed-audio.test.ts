@@ -229,7 +229,9 @@ for (const [kind, skip, start] of [
 
     test("while all decoders are busy, others get an error, and may send samples", async () => {
       const keys = [service.key, await newKey(service), await newKey(service)];
-      const busy = keys.slice(0, 2).flatMap((key) => [0, 1].map(() => open({ ...service, key }, "/v1/stream")));
+      const busy = keys
+        .slice(0, 2)
+        .flatMap((key) => [0, 1].map(() => open({ ...service, key }, "/v1/stream")));
       await Promise.all(busy.map((socket) => once(socket, "open")));
       for (const socket of busy) socket.send(webm.subarray(0, 500));
       await eventually("all decode", () => liveDecodersOf(service.child.pid!).length === DECODERS);

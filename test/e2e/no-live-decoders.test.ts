@@ -21,7 +21,11 @@ describe("a service without decoders of live audio", { concurrency: 1 }, () => {
       ["/v1/stream", webm, /^live audio must be 16-bit .* samples, received a file of WebM \(.*AudioWorklet/],
       ["/v1/listen", ogg, /^live audio must be 16-bit .* samples, received a file of Ogg \(/],
       ["/v2/listen", webm, /received a file of WebM/],
-      ["/v1/listen?encoding=opus", ogg, /^encoding=opus is not supported by this service: send encoding=linear16$/],
+      [
+        "/v1/listen?encoding=opus",
+        ogg,
+        /^encoding=opus is not supported by this service: send encoding=linear16$/,
+      ],
     ] as const) {
       const { messages, closeCode } = await hear(service, path, [audio]);
       const { code, variant = code, detail, description = detail } = messages.at(-1)!;

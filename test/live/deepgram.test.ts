@@ -270,11 +270,11 @@ interface Results {
 }
 
 function flagsOf(messages: readonly { readonly type: string }[]) {
-  const results = messages.filter(({ type }) => type === "Results") as readonly Results[];
-  return results.map(
-    ({ channel, from_finalize, speech_final }) =>
-      [channel.alternatives[0]!.transcript, from_finalize, speech_final] as const,
-  );
+  const results = messages.filter(({ type }) => type === "Results");
+  return results.map((message) => {
+    const { channel, from_finalize, speech_final } = message as Results;
+    return [channel.alternatives[0]!.transcript, from_finalize, speech_final] as const;
+  });
 }
 
 function tokenHeader(key: string) {

@@ -10,6 +10,10 @@ import { REALTIME_SERVER_EVENT } from "../../core/protocol/realtime-events.js";
 import { SPEAK_SERVER_MESSAGE } from "../../core/protocol/speak-messages.js";
 import { TURNS_SERVER_MESSAGE } from "../../core/protocol/turns-messages.js";
 
+/** Optional members are absent, never undefined. */
+type Exact<Message> = Message extends unknown
+  ? { [Key in keyof Message]: Exclude<Message[Key], undefined> }
+  : never;
 type Except<Message, Type extends string> = Exclude<Message, { readonly type: Type }>;
 
 /** The package has no type for errors. */
@@ -50,7 +54,7 @@ const OFFICIAL = {
   listen: (message: ListenMessage): OfficialListen => message,
   speak: (message: SpeakMessage): OfficialSpeak => message,
   turns: (message: TurnsMessage): OfficialTurns => message,
-  realtime: (event: RealtimeEvent): OpenAI.Realtime.RealtimeServerEvent => event,
+  realtime: (event: Exact<RealtimeEvent>): OpenAI.Realtime.RealtimeServerEvent => event,
 };
 
 const RECORDED = [
@@ -64,7 +68,9 @@ const RECORDED = [
 for (const [name, schema, asOfficial] of RECORDED) {
   test(`the recorded messages of ${name} have all members of their schema, and no others`, () => {
     const lines = readFileSync(`test/fixtures/${name}.jsonl`, "utf8").trim().split("\n");
-    const messages = lines.map((line) => JSON.parse(line)).filter(({ audioBytes }) => audioBytes === undefined);
+    const messages = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ audioBytes }) => audioBytes === undefined);
     assert.ok(messages.length > 3);
     for (const message of messages) {
       assert.deepEqual(schema.parse(message), message);

@@ -57,14 +57,7 @@ export class Turns {
 
   /** @param final its `mark` ends the words of the final before it in the same turn */
   final(
-    {
-      text,
-      start,
-      end,
-      words = [],
-      from_finalize = false,
-      mark = "",
-    }: Final & { readonly mark?: string },
+    { text, start, end, words = [], from_finalize, mark = "" }: Final & { readonly mark?: string },
     heardSeconds: number,
   ): readonly TurnEvent[] {
     // Nothing was said since the last final.
@@ -77,7 +70,7 @@ export class Turns {
     const events = before === "idle" ? [this.#event("StartOfTurn", heardSeconds)] : [];
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
     // Only a client that ends the turn finalizes.
-    if (from_finalize) return [...events, this.#end("manual", heardSeconds)];
+    if (from_finalize === true) return [...events, this.#end("manual", heardSeconds)];
     const { isEager, turnMs, utteranceMs } = this.#rules;
     // The session's endpointer, which may wait longer in the middle of a sentence, decides alone.
     if (!isEager && utteranceMs >= turnMs) return [...events, this.#end("model", heardSeconds)];

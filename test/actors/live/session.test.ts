@@ -172,9 +172,7 @@ test("a final says whether a finalize ended its utterance", (t) => {
   const final = { type: "final", text: "бір", startSample: 0, endSample: 640, words: [] } as const;
   decoder.emit({ ...final, utterance: 0 });
   decoder.emit({ ...final, utterance: 1, isFromFinalize: true });
-  const flags = sink.messages.flatMap((message) =>
-    message.type === "final" ? [message.from_finalize] : [],
-  );
+  const flags = sink.messages.flatMap((message) => (message.type === "final" ? [message.from_finalize] : []));
   assert.deepEqual(flags, [undefined, true]);
 });
 
