@@ -40,9 +40,12 @@ before(async () => {
 
 interface Started {
   readonly service: ServiceProcess;
+  /** Of commands on its data. */
+  readonly environment?: Readonly<Record<string, string>>;
   stop(): Promise<readonly number[]>;
 }
 
+const PEPPER = { KEY_PEPPER: "pepper of a fleet" };
 const COMMON = { LIVE_DECODERS: String(DECODERS) };
 
 async function startSingle(settings: Readonly<Record<string, string>>): Promise<Started> {
@@ -56,14 +59,14 @@ async function startFleet(): Promise<Started> {
   const fleet = { BUS_URL: nats.url, ...models };
   const [node, service] = await Promise.all([
     startEngineProcess({ ...fleet, SERVE: "live" }) as Promise<EngineProcess>,
-    startServiceProcess({ ...fleet, ...COMMON, ROLE: "gateway", KEY_PEPPER: "pepper of a fleet" }),
+    startServiceProcess({ ...fleet, ...COMMON, ROLE: "gateway", ...PEPPER }),
   ]);
   const stop = async () => {
     const codes = await Promise.all([service.stop(), node.stop()]);
     await nats.kill();
     return codes.map((code) => code ?? -1);
   };
-  return { service, stop };
+  return { service, stop, environment: PEPPER };
 }
 
 const withoutUws = typeof loadUwsBinding() === "string" && "the native front does not load here";
@@ -182,15 +185,16 @@ for (const [kind, skip, start] of [
           assert.equal(closeCode, 1000, `${path}: ${JSON.stringify(messages)}`);
           assert.ok(finals.length > 1, `${path}: ${finals}`);
           if (path === "/v2/listen") {
-            const ends = messages.filter(({ event }) => event === "EndOfTurn");
-            assert.equal(ends[0]!.trigger, "manual");
+            const manual = messages.filter(({ trigger }) => trigger === "manual");
+            assert.equal(manual.length, 1, JSON.stringify(messages));
             continue;
           }
           const marked = messages.filter(({ from_finalize }) => from_finalize === true);
           assert.equal(marked.length, 1, path);
           const [{ text, channel, start = 0, duration = 0, end = start + duration }] = marked as [Message];
-          assert.equal(text ?? channel!.alternatives[0]!.transcript, finals[0]);
-          assert.ok(finals[0] !== "" && end <= before, `${path}: ${end} of ${before} s`);
+          const place = finals.indexOf(text ?? channel!.alternatives[0]!.transcript);
+          assert.ok(finals[place] !== "" && place < finals.length - 1, `${path}: ${finals}`);
+          assert.ok(end <= before, `${path}: ${end} of ${before} s`);
         }
       }
     });
@@ -200,7 +204,8 @@ for (const [kind, skip, start] of [
         [webm, "/v1/stream"],
         [ogg, "/v1/listen"],
       ] as const) {
-        const half = file.subarray(0, file.length / 2);
+        const middle = Math.floor(file.length * 0.6);
+        const half = file.subarray(0, middle);
         const { credits } = doneOf(await hear(service, "/v1/stream", [half]));
         await settled(service);
         const balance = await balanceOf(service);
@@ -215,7 +220,7 @@ for (const [kind, skip, start] of [
         await eventually("decoded", () => messages.some(({ from_finalize }) => from_finalize === true));
         const [decoder] = liveDecodersOf(service.child.pid!);
         process.kill(decoder!.pid, "SIGKILL");
-        socket.send(file.subarray(file.length / 2));
+        socket.send(file.subarray(middle));
         assert.equal((await closed)[0], 1011);
         const { code, variant = code, detail, description = detail } = messages.at(-1)!;
         assert.equal(variant, "worker_lost");
@@ -228,7 +233,8 @@ for (const [kind, skip, start] of [
     });
 
     test("while all decoders are busy, others get an error, and may send samples", async () => {
-      const keys = [service.key, await newKey(service), await newKey(service)];
+      const { environment } = started;
+      const keys = [service.key, await newKey(service, environment), await newKey(service, environment)];
       const busy = keys
         .slice(0, 2)
         .flatMap((key) => [0, 1].map(() => open({ ...service, key }, "/v1/stream")));

@@ -114,9 +114,13 @@ export async function settled(service: Service): Promise<void> {
 }
 
 /** Returns a key of a new organization. */
-export async function newKey({ dataDir }: ServiceProcess): Promise<string> {
+export async function newKey(
+  { dataDir }: ServiceProcess,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const operate = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
+    const env = { DATA_DIR: dataDir, ...environment };
+    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env });
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout) as { readonly id: string; readonly key: string };
   };
