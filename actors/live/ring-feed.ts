@@ -181,8 +181,9 @@ export class RingFeed implements LiveFeed {
         this.#advance(answer.resume);
         if (answer.text !== null) {
           this.#nextUtterance = answer.utterance + 1;
-          const { utterance, text, startSample, endSample, words } = answer;
-          this.#emit({ type: "final", utterance, text, startSample, endSample, words });
+          const { utterance, text, startSample, endSample, words, isFromFinalize } = answer;
+          const final = { type: "final", utterance, text, startSample, endSample, words } as const;
+          this.#emit(isFromFinalize === true ? { ...final, isFromFinalize } : final);
         }
         this.#closeMarks(answer.resume.sample - 1);
         this.#pause();

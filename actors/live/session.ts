@@ -279,6 +279,7 @@ export class LiveSession implements LiveConversation {
     return {
       ...{ type: "final", utterance, text, start, end },
       ...(options.words && { words: event.words.map(rounded) }),
+      ...(event.isFromFinalize === true && { from_finalize: true }),
       ...readableMembers(event.readable, options),
     };
   }

@@ -101,6 +101,8 @@ export type SpeakMessage =
   /** `atMs` is from a monotonic clock. */
   | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
   | { readonly type: "unauthorized"; readonly detail: string }
+  /** An error of the client that ends the session. */
+  | { readonly type: "refused"; readonly error: ServiceError }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
 
@@ -170,6 +172,8 @@ export function decideSpeaking(state: SpeakState, message: SpeakMessage, goesOn?
       return onBadMessage(state, message);
     case "unauthorized":
       return stopWith(state, { code: CLOSE.unauthorized, name: "unauthorized", detail: message.detail });
+    case "refused":
+      return stopWith(state, failureOf(message.error));
     case "idle": {
       if (state.current !== null) return { state, effects: [] };
       const detail = `no message for ${SPEAK_IDLE_SECONDS} s`;
@@ -260,16 +264,7 @@ function onUnspeakable(
 /** The service failed, or credits ran out: the sentence is not charged. */
 function onFailed(state: OpenState, { id, error }: Extract<SpeakMessage, { type: "failed" }>): Decided {
   if (state.current?.id !== id) return { state, effects: [] };
-  const { code } = error;
-  return stopWith(
-    { ...state, turn: { ...state.turn, sounded: state.turn.delivered } },
-    {
-      code: CLOSE_CODE[code],
-      name: errorName(code),
-      detail: publicDetail(error),
-      retryable: isRetryable(code),
-    },
-  );
+  return stopWith({ ...state, turn: { ...state.turn, sounded: state.turn.delivered } }, failureOf(error));
 }
 
 function onBadMessage(
@@ -371,6 +366,16 @@ interface Failure {
   readonly name: string;
   readonly detail: string;
   readonly retryable?: boolean;
+}
+
+function failureOf(error: ServiceError): Failure {
+  const { code } = error;
+  return {
+    code: CLOSE_CODE[code],
+    name: errorName(code),
+    detail: publicDetail(error),
+    retryable: isRetryable(code),
+  };
 }
 
 function stopWith(state: OpenState, { code, name, detail, retryable = false }: Failure): Decided {

@@ -15,6 +15,7 @@ import type {
   SpeakWishes,
 } from "../../core/ports/conversations.js";
 import type { SpeechMeter } from "../../core/ports/usage-meter.js";
+import { NO_GROWTH, requireBoundedGrowth } from "../../core/protocol/pronunciations.js";
 import { planSynthesis } from "./plan.js";
 import { SynthesisSession, type SynthesisSessionOptions } from "./session.js";
 import {
@@ -82,6 +83,9 @@ export class SpeakSession implements SpeakConversation {
   #turnBeganAtMs: number | null = null;
   /** Number of samples sent in the current turn. */
   #samples = 0;
+  #pronunciations: SpeakWishes["pronunciations"];
+  /** Of the current turn. */
+  #growth = NO_GROWTH;
   #receipt = { turn: NOTHING, session: NOTHING };
   /** Stops the sentence being spoken. */
   #cancel: (() => void) | null = null;
@@ -89,6 +93,7 @@ export class SpeakSession implements SpeakConversation {
 
   constructor(parts: SpeakSessionParts) {
     this.#parts = parts;
+    this.#pronunciations = parts.wishes.pronunciations;
     const isRussian = readerFor(parts.model.lang.split("-")) === "russian";
     const goesOn = isRussian ? goesOnInRussian : undefined;
     this.#actor = new Actor<SpeakState, SpeakMessage, SpeakEffect>({
@@ -100,6 +105,11 @@ export class SpeakSession implements SpeakConversation {
     const idle = () => this.#actor.tell({ type: "idle" });
     this.#idleTimer = setTimeout(idle, SPEAK_IDLE_SECONDS * 1_000).unref();
     parts.observer?.opened();
+  }
+
+  pronounce(pronunciations: SpeakWishes["pronunciations"]): void {
+    this.keepalive();
+    this.#pronunciations = pronunciations;
   }
 
   /* Joins the pieces that arrive in one turn of the event loop, because every piece passed on causes a search
@@ -136,6 +146,10 @@ export class SpeakSession implements SpeakConversation {
 
   badMessage(detail: string): void {
     this.#actor.tell({ type: "bad-message", detail, atMs: performance.now() });
+  }
+
+  refuse(error: ServiceError): void {
+    this.#actor.tell({ type: "refused", error });
   }
 
   disconnected(): void {
@@ -205,6 +219,7 @@ export class SpeakSession implements SpeakConversation {
     this.#meter?.settle(characters);
     this.#meter = null;
     this.#delivered = 0;
+    this.#growth = NO_GROWTH;
     const turn = { samples: this.#samples, characters, credits: this.#parts.priceOf(characters) };
     this.#samples = 0;
     this.#receipt = { turn, session: sumOf(this.#receipt.session, turn) };
@@ -226,7 +241,9 @@ export class SpeakSession implements SpeakConversation {
       if (isCancelled) return;
       const brokenPause = brokenPauseRule(text);
       if (brokenPause !== null) throw new ServiceError("INVALID_REQUEST", `text: ${brokenPause}`);
-      const request = { ...wishes, text: text.toWellFormed() };
+      const pronunciations = this.#pronunciations;
+      this.#growth = requireBoundedGrowth(text, pronunciations, this.#growth);
+      const request = { ...wishes, pronunciations, text: text.toWellFormed() };
       const plan = await planSynthesis(request, model, { continues, isClause });
       if (isCancelled) return;
       await meter.cover(through);

@@ -3,6 +3,7 @@ import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript, TranscribedSegment } from "../domain/decoding/transcript.js";
 import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
+import type { ServiceError } from "../domain/errors.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
@@ -210,6 +211,8 @@ export interface SpokenPlace {
 
 /** A session that speaks text as it arrives in pieces. */
 export interface SpeakConversation {
+  /** Sets how words sound, in sentences that have not begun. */
+  pronounce(pronunciations: SynthesisRequest["pronunciations"]): void;
   /** Adds a piece of text; each sentence is spoken as soon as it is complete. */
   speak(text: string): void;
   /** Speaks the rest; `flushed` follows its last audio. */
@@ -221,6 +224,8 @@ export interface SpeakConversation {
   keepalive(): void;
   /** Reports an unintelligible message: `warning bad_message`. */
   badMessage(detail: string): void;
+  /** Ends the session with an error of the client. */
+  refuse(error: ServiceError): void;
   disconnected(): void;
   /** The service stops: finishes what was flushed, closes with 1012. */
   goingAway(): void;

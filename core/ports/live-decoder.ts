@@ -24,6 +24,8 @@ export type LiveEvent =
       readonly startSample: number;
       readonly endSample: number;
       readonly words: readonly ScoredWord[];
+      /** A `finalize()` ended the utterance, and not a pause before it. */
+      readonly isFromFinalize?: boolean;
     }
   /**
    * All audio before a `finalize()` is decoded and its finals are delivered; called once per `finalize()`.

@@ -24,8 +24,8 @@ import {
   REALTIME_CLIENT_EVENT,
   REALTIME_SERVER_EVENT,
   TRANSCRIPTION_SESSION,
+  TRANSCRIPTION_SESSION_REQUEST,
 } from "./realtime-events.js";
-import { REALTIME_SESSION } from "./realtime-session.js";
 import { SPEAK_CLIENT_MESSAGE, SPEAK_SERVER_MESSAGE } from "./speak-messages.js";
 import { SPEAK_REQUEST } from "./speak-query.js";
 import { SPEECH_DELTA, SPEECH_DONE, SPEECH_REQUEST } from "./speech-request.js";
@@ -104,7 +104,7 @@ export const COMPONENTS = {
   RealtimeServerEvent: REALTIME_SERVER_EVENT,
   ClientSecretRequest: CLIENT_SECRET_REQUEST,
   ClientSecret: CLIENT_SECRET,
-  TranscriptionSessionRequest: REALTIME_SESSION,
+  TranscriptionSessionRequest: TRANSCRIPTION_SESSION_REQUEST,
   TranscriptionSession: TRANSCRIPTION_SESSION,
   Error: ERROR,
   OpenAiError: OPENAI_ERROR,

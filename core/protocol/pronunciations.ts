@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
+import { countCodePoints } from "../domain/text/code-points.js";
 import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
 import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown, unknownNameRule } from "./fields.js";
@@ -46,14 +47,31 @@ export const PRONUNCIATIONS = given(
   description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
 });
 
-/** @throws {ServiceError} `INVALID_REQUEST` */
-export function requireBoundedGrowth(text: string, pronunciations?: readonly DictionaryEntry[]): void {
+/** Characters (code points) of a text so far, and those that pronunciations have added. */
+export interface Growth {
+  readonly characters: number;
+  readonly added: number;
+}
+
+export const NO_GROWTH: Growth = { characters: 0, added: 0 };
+
+/**
+ * @param before of the same text, when it arrives in pieces
+ * @throws {ServiceError} `INVALID_REQUEST`
+ */
+export function requireBoundedGrowth(
+  text: string,
+  pronunciations?: readonly DictionaryEntry[],
+  before = NO_GROWTH,
+): Growth {
+  const characters = before.characters + countCodePoints(text);
   const dictionary = dictionaryOf(pronunciations);
-  if (dictionary === undefined) return;
-  const growth = growthBy(dictionary, text);
-  const limit = [...text].length + FREE_GROWTH;
-  if (growth > limit)
-    throw broken("", `must make the text at most ${limit} characters longer, received ${growth}`);
+  if (dictionary === undefined) return { ...before, characters };
+  const added = before.added + growthBy(dictionary, text);
+  const limit = characters + FREE_GROWTH;
+  if (added > limit)
+    throw broken("", `must make the text at most ${limit} characters longer, received ${added}`);
+  return { characters, added };
 }
 
 function readEntries(value: unknown): readonly DictionaryEntry[] {

@@ -104,14 +104,17 @@ export const REALTIME_SERVER_EVENT = z.discriminatedUnion("type", [
 /** Limits and default lifetime of OpenAI's client secrets. */
 export const SECRET_SECONDS = { min: 10, max: 7_200, otherwise: 600 };
 
-/** Body of `/v1/realtime/client_secrets`. */
-export const CLIENT_SECRET_REQUEST = looseBody({
-  expires_after: z
+const lifetime = (name: string) =>
+  z
     .object({
       anchor: z.literal("created_at").optional(),
-      seconds: integer("expires_after.seconds", SECRET_SECONDS),
+      seconds: integer(`${name}.seconds`, SECRET_SECONDS),
     })
-    .nullish(),
+    .nullish();
+
+/** Body of `/v1/realtime/client_secrets`. */
+export const CLIENT_SECRET_REQUEST = looseBody({
+  expires_after: lifetime("expires_after"),
   session: z.unknown().optional().meta({ type: "object", description: "As in `session.update`" }),
 });
 export const CLIENT_SECRET = z.object({
@@ -119,6 +122,17 @@ export const CLIENT_SECRET = z.object({
   expires_at: z.int().meta({ description: "Unix seconds" }),
   session: SESSION,
 });
+/** The part of the body of `/v1/realtime/transcription_sessions` that is not the session. */
+export const TRANSCRIPTION_SECRET = looseBody({
+  client_secret: z
+    .object({ expires_at: lifetime("client_secret.expires_at") })
+    .nullish()
+    .meta({ description: "How long the secret is valid; 600 seconds when absent" }),
+});
+/** Body of `/v1/realtime/transcription_sessions`. */
+export const TRANSCRIPTION_SESSION_REQUEST = z
+  .object({ ...REALTIME_SESSION.shape, ...TRANSCRIPTION_SECRET.shape })
+  .meta({ ...REALTIME_SESSION.meta() });
 /** Answer of `/v1/realtime/transcription_sessions`. */
 export const TRANSCRIPTION_SESSION = z.object({
   id: z.string(),

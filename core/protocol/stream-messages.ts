@@ -102,7 +102,15 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     })
     .meta({ description: "May be replaced. With `display=true`, one with `end_of_turn` reports each pause" }),
   z
-    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional(), ...READABLE })
+    .object({
+      type: z.literal("final"),
+      ...UTTERANCE,
+      words: z.array(SCORED_WORD).optional(),
+      from_finalize: z.literal(true).optional().meta({
+        description: "A `finalize` ended the utterance; absent if it ended by itself. An extension",
+      }),
+      ...READABLE,
+    })
     .meta({ description: "Never revised" }),
   z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
   z.object({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
-import type { DeepReadonly } from "./fields.js";
+import { body, type DeepReadonly, parseWith } from "./fields.js";
+import { PRONUNCIATIONS } from "./pronunciations.js";
 import { WORD_TIME } from "./timed-speech.js";
 
 const TURN = z.int().min(0).meta({
@@ -94,8 +95,7 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
 
 export type TtsLiveServerMessage = DeepReadonly<z.output<typeof TTS_LIVE_SERVER_MESSAGE>>;
 
-/** Text messages from the client to the WebSocket `/v1/tts/live`. */
-export const TTS_LIVE_CLIENT_MESSAGE = z.discriminatedUnion("type", [
+const TTS_LIVE_COMMANDS = [
   z
     .object({ type: z.literal("text"), text: z.string() })
     .meta({ description: "A piece of text of any length; pieces are joined without a separator" }),
@@ -119,11 +119,31 @@ export const TTS_LIVE_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z
     .object({ type: z.literal("close") })
     .meta({ description: "Speak the rest, then `flushed` and `done`, close with 1000" }),
+] as const;
+
+const TTS_LIVE_SETTINGS = body({ type: z.literal("options"), pronunciations: PRONUNCIATIONS }).meta({
+  description:
+    "Options that are too long for a URL: once, before the first `text`; invalid ones close the socket",
+});
+
+/** Text messages from the client to the WebSocket `/v1/tts/live`. */
+export const TTS_LIVE_CLIENT_MESSAGE = z.discriminatedUnion("type", [
+  TTS_LIVE_SETTINGS,
+  ...TTS_LIVE_COMMANDS,
 ]);
 
-type TtsLiveClientMessage = ClientMessage<typeof TTS_LIVE_CLIENT_MESSAGE>;
+/** `options` are not validated, which takes time, before their place is known to be right. */
+const ARRIVING_MESSAGE = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("options") }),
+  ...TTS_LIVE_COMMANDS,
+]);
 
 /** Parses a text message of the client; null when it is not JSON. */
-export function parseTtsLiveClientMessage(text: string): TtsLiveClientMessage | null {
-  return parseClientMessage(TTS_LIVE_CLIENT_MESSAGE, text);
+export function parseTtsLiveClientMessage(text: string): ClientMessage<typeof ARRIVING_MESSAGE> | null {
+  return parseClientMessage(ARRIVING_MESSAGE, text);
+}
+
+/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+export function parseTtsLiveSettings(message: object): DeepReadonly<z.output<typeof TTS_LIVE_SETTINGS>> {
+  return parseWith(TTS_LIVE_SETTINGS, message);
 }

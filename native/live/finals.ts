@@ -27,6 +27,7 @@ interface Ending {
   readonly pass: SecondPass | null;
   readonly hypothesis: EndedText | null;
   readonly reading: Reading | null;
+  readonly isFromFinalize: boolean;
 }
 
 /** A second pass requested in a pause. */
@@ -111,7 +112,7 @@ export class LiveFinals {
   }
 
   /** Records the end of an utterance, to be published by `publishEndings`. */
-  end(track: LiveTrack, event: Ended): void {
+  end(track: LiveTrack, event: Ended, isFromFinalize = false): void {
     const startFrame = track.toSessionFrame(event.startFrame);
     // These passes end in the past, but a prepared pass reads up to the present.
     if (event.reason !== "pause" && event.reason !== "finalize") track.dropPass();
@@ -120,7 +121,8 @@ export class LiveFinals {
     const frame = track.toSessionFrame(event.endFrame);
     const reading = this.#model.reader?.endsAnywhere === true ? readingOf(track, startFrame) : null;
     const hypothesis = track.endHypothesis({ frame, isMidSpeech: event.isMidSpeech });
-    this.#endings.push({ track, event, startFrame, endFrame, pass, hypothesis, reading });
+    const text = { startFrame, endFrame, pass, hypothesis, reading };
+    this.#endings.push({ track, event, ...text, isFromFinalize });
   }
 
   /** Runs the second passes of recorded endings; finals follow after their searches, in order per session. */
@@ -142,15 +144,15 @@ export class LiveFinals {
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
 
-  /** Ends the open utterance at a mark that decoding has reached. */
-  async finalizeAt(track: LiveTrack, markSample: number): Promise<void> {
+  /** Ends the open utterance at the mark of a `finalize` or `finish` that decoding has reached. */
+  async finalizeAt(track: LiveTrack, markSample: number, type: "finalize" | "finish"): Promise<void> {
     for (const event of track.endpointer.finalizeNow()) {
       if (event.type === "started") {
         track.beginHypothesis(track.toSessionFrame(event.startFrame), track.encoded.endFrame - 1);
       }
       if (event.type !== "ended") continue;
       track.keepPass(track.takePass() ?? this.#passUpTo(track, event, markSample));
-      this.end(track, event);
+      this.end(track, event, type === "finalize" && event.reason === "finalize");
     }
     await this.publishEndings();
   }
@@ -205,7 +207,7 @@ export class LiveFinals {
   }
 
   #publish(ending: Ending, { text, words }: DecodedUtterance): void {
-    const { track, event, startFrame, hypothesis } = ending;
+    const { track, event, startFrame, hypothesis, isFromFinalize } = ending;
     if (track.isClosed) return;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const endFrame = track.toSessionFrame(event.endFrame);
@@ -228,6 +230,7 @@ export class LiveFinals {
       endSample: Math.min(Math.round(end * sampleRateHz), track.audioEnd),
       words,
       resume,
+      ...(isFromFinalize && { isFromFinalize }),
     });
   }
 

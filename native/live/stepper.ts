@@ -331,12 +331,12 @@ export class LiveStepper {
       const track = this.#active[index]!;
       for (let mark = track.takeReachedMark(); mark !== null; mark = track.takeReachedMark()) {
         const atSample = mark;
-        await this.#finals.finalizeAt(track, atSample);
+        await this.#finals.finalizeAt(track, atSample, "finalize");
         track.afterFinals(() => this.#reportFinalized(track, atSample));
         hasWorked = true;
       }
       if (track.isClosed || track.finishSample === null || !track.hasReachedFinish) continue;
-      await this.#finals.finalizeAt(track, track.finishSample);
+      await this.#finals.finalizeAt(track, track.finishSample, "finish");
       track.finish();
       track.afterFinals(() => this.#reportFinished(track));
       hasWorked = true;

@@ -143,6 +143,8 @@ export type LiveWorkerAnswer =
       readonly endSample: number;
       readonly words: readonly ScoredWord[];
       readonly resume: ResumePoint;
+      /** A `finalize` ended the utterance. Older processes never report it. */
+      readonly isFromFinalize?: boolean;
     }
   /** No utterance is open, and the audio before `resume` is no longer needed. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }

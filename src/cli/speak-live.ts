@@ -26,7 +26,7 @@ export interface ReceivedSpeech {
 /** Speaks standard input as it arrives, sentence by sentence. @throws {CommandError} if there is no text */
 export async function synthesizeLive(
   client: DauysClient,
-  manner: Omit<SpeechRequest, "text" | "pronunciations">,
+  manner: Omit<SpeechRequest, "text">,
   { input, format, onPart, signal }: SpeechCall,
 ): Promise<ReceivedSpeech> {
   if (process.stdin.isTTY) printNote("speaking each sentence as you type it; press Ctrl-D to finish");

@@ -79,8 +79,6 @@ async function speak(input: CommandInput): Promise<void> {
   const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
   const isLive = options.isSet("live");
   if (isLive && argument !== "-") throw new UsageError('--live speaks standard input: use "-" as TEXT');
-  if (isLive && options.text("pronunciations") !== null)
-    throw new UsageError("--pronunciations cannot be combined with --live");
   const pronunciations = await readPronunciations(options.text("pronunciations"));
   const target = output === "-" ? new StandardOutput() : await prepareAudioFile(output);
   await interruptible(async (signal) => {
@@ -88,11 +86,12 @@ async function speak(input: CommandInput): Promise<void> {
       const onPart = (part: Uint8Array) => target.part(part);
       const call = { input, format, onPart, signal };
       const text = argument === "-" && !isLive ? await readText() : argument;
-      const { text: said, ...manner } = speechRequest(input, text);
+      const { text: said, ...spoken } = speechRequest(input, text);
+      const manner = { ...spoken, pronunciations };
       const client = await openService(input);
       const speech = isLive
         ? await synthesizeLive(client, manner, call)
-        : await synthesize(client, { ...manner, text: said, pronunciations }, call);
+        : await synthesize(client, { ...manner, text: said }, call);
       await target.write(speech.wav);
       report(input, output, speech);
     } finally {

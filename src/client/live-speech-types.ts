@@ -1,8 +1,7 @@
 import { queryOf } from "./query.js";
 import type { SpeechRequest, SpeechWord } from "./speech-types.js";
 
-export interface LiveSpeechOptions
-  extends Pick<SpeechRequest, "model" | "voice" | "speed" | "normalize" | "seed" | "room_tone"> {
+export interface LiveSpeechOptions extends Omit<SpeechRequest, "text" | "nfe"> {
   /** Solver steps, 4 to 64; default 16. */
   readonly nfe?: number | undefined;
   /** Sample rate of the audio in Hz: 8000, 16000, 24000 (default), 32000 or 48000. */

@@ -53,6 +53,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
   readonly #frames = new FrameQueue<LiveSpeechFrame>();
   #socket: LiveSocket<LiveSpeechMessage> | null = null;
   #isOpen = false;
+  #hasSentOptions = false;
   #isClosed = false;
   #failure: { readonly error: unknown } | null = null;
   #turn = 0;
@@ -284,11 +285,15 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
       settle({ turn, ...spoken, isCancelled: isDropped || spoken.isCancelled });
   }
 
-  /** Sends as much as the service has room for. */
+  /** Sends what the service has room for, after the options that are too long for a URL. */
   #pump(): void {
     clearTimeout(this.#gatherTimer);
     this.#gatherTimer = undefined;
     if (!this.#isOpen || this.#socket === null) return;
+    const { pronunciations } = this.#options;
+    const options = { type: "options", pronunciations };
+    if (pronunciations !== undefined && !this.#hasSentOptions) this.#socket.sendText(options);
+    this.#hasSentOptions = true;
     for (let next = this.#outbox.next(); next !== null; next = this.#outbox.next())
       this.#socket.sendText(next);
     if (!this.#outbox.isEmpty) return;

@@ -32,6 +32,8 @@ export interface LiveFinal extends LiveUtterance {
   readonly type: "final";
   /** Only with `words`. */
   readonly words?: readonly ScoredWord[] | undefined;
+  /** `finalize()` ended the utterance; absent if it ended by itself. */
+  readonly from_finalize?: true | undefined;
   /**
    * The text as people read it, without a mark at its end if the sentence may continue; only with `display`.
    */

@@ -18,6 +18,7 @@ const binary = (bytes: number) => frame(new Uint8Array(bytes), { opcode: OPCODE.
 
 const FORCE_END = text('{"type":"ForceEndTurn"}');
 const SESSION_UPDATE = '{"type":"session.update","session":{"type":"transcription"}}';
+const NO_BASE64 = `{"type":"input_audio_buffer.append","audio":"${"*".repeat(1_000)}"}`;
 const ONE_SAMPLE = '{"type":"input_audio_buffer.append","audio":"AAA="}';
 
 /** Each flood, and what the service must say once it exceeds what anyone needs. */
@@ -41,6 +42,7 @@ const FLOODS: readonly { readonly name: string; readonly path?: string; readonly
   { name: "realtime, commit", path: "/v1/realtime", unit: text('{"type":"input_audio_buffer.commit"}') },
   { name: "realtime, one sample", path: "/v1/realtime", unit: text(ONE_SAMPLE) },
   { name: "realtime, garbage text", path: "/v1/realtime", unit: text("{") },
+  { name: "realtime, no base64", path: "/v1/realtime", unit: text(NO_BASE64) },
   { name: "realtime, clear", path: "/v1/realtime", unit: text('{"type":"input_audio_buffer.clear"}') },
   { name: "realtime, session.update", path: "/v1/realtime", unit: text(SESSION_UPDATE) },
   { name: "listen, one-byte audio", path: "/v1/listen", unit: binary(1) },

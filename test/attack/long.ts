@@ -1,4 +1,5 @@
-// `npm run attack`: runs the real service on each front, and one attack after another, only on 127.0.0.1.
+// `npm run attack`: the real service on each front, one attack after another, on 127.0.0.1 only.
+import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
 import { pace } from "../support/pace.js";
@@ -8,10 +9,11 @@ import { ATTACKED_FRONTS, type AttackedFront, AttackedService } from "./support/
 import { startBystander } from "./support/bystander.js";
 import { HealthProbe, type HealthReport } from "./support/health-probe.js";
 
-const HELP = `npm run attack -- [--front NAME] [--case WORDS] [--seconds 10] [--save]
+const HELP = `npm run attack -- [--front NAME] [--case WORDS]... [--seconds 10] [--save]
 Attacks the service on each front and says how /health, a live client and the ledger fared.
-Exits with 1 when a rule was broken.`;
-/** Limit on the 99th percentile of `/health` under each flood. */
+Saving some of the cases keeps the rows of the others. Exits with 1 when a rule was broken.`;
+const SAVED = "bench/results/attack.json";
+/** Limit of `/health` at the 99th percentile under each flood. */
 const HEALTH_P99_MS = 50;
 
 interface Row {
@@ -31,22 +33,32 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       front: { type: "string" },
-      case: { type: "string" },
+      case: { type: "string", multiple: true, default: [""] },
       seconds: { type: "string", default: "10" },
       save: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   const fronts = ATTACKED_FRONTS.filter(({ name }) => values.front === undefined || name === values.front);
-  const cases = CASES.filter(({ name }) => values.case === undefined || name.includes(values.case));
+  const cases = CASES.filter(({ name }) => values.case.some((words) => name.includes(words)));
   if (values.help || fronts.length === 0 || cases.length === 0) {
     console.error(HELP);
     return 2;
   }
   const rows: Row[] = [];
   for (const front of fronts) rows.push(...(await attackFront(front, cases, Number(values.seconds))));
-  if (values.save) console.log(await saveResult("attack", { seconds: Number(values.seconds), rows }));
+  if (values.save) {
+    const kept = await keptRows(rows);
+    console.log(await saveResult("attack", { seconds: Number(values.seconds), rows: [...kept, ...rows] }));
+  }
   return rows.some(({ broken }) => broken.length > 0) ? 1 : 0;
+}
+
+/** Returns the saved rows that were not measured again. */
+async function keptRows(rows: readonly Row[]): Promise<readonly Row[]> {
+  const saved = JSON.parse(await readFile(SAVED, "utf8")) as { readonly rows: readonly Row[] };
+  const isNew = (kept: Row) => rows.some(({ front, name }) => front === kept.front && name === kept.name);
+  return saved.rows.filter((row) => !isNew(row));
 }
 
 async function attackFront(

@@ -60,6 +60,17 @@ test("text that cannot be spoken is explained, and costs nothing", async () => {
     [coded.code, /--live cannot be combined with --encoding mulaw or alaw/.test(coded.stderr)],
     [2, true],
   );
-  const said = await speak(TEXT, "--pronunciations", "a=а");
-  assert.deepEqual([said.code, /cannot be combined with --live/.test(said.stderr)], [2, true]);
+});
+
+test("--pronunciations sets how words sound", async () => {
+  const lengths: number[] = [];
+  for (const more of [[], ["--pronunciations", "GPT=қазақстан республикасы"]]) {
+    const { code, stderr } = await speak("GPT.", ...more);
+    assert.equal(code, 0, stderr);
+    lengths.push((await readFile(output)).length);
+  }
+  assert.ok(lengths[1]! > 1.2 * lengths[0]!, String(lengths));
+  const wrong = await speak("GPT.", "--pronunciations", "[{}]");
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /pronunciations\[0\]\.word must be a string/);
 });

@@ -76,6 +76,28 @@ test("audio is resampled to the requested rate", async () => {
   assert.ok(Math.abs(secondsOf(frames) - audioSeconds) < 0.001);
 });
 
+test("pronunciations apply from the first word on; invalid ones end the session with their rule", async () => {
+  const { speech, frames, read } = open({ pronunciations: [{ word: "GPT", say: "джи пи ти" }] });
+  for (const piece of ["GP", "T-ге", " бар."]) void speech.write(piece);
+  const { characters } = await speech.close();
+  await read;
+  const words = frames.flatMap((frame) => frame.words);
+  assert.deepEqual(
+    words.map(({ word, spoken }) => [word, spoken]),
+    [
+      ["GPT-ге", "джи пи тиге"],
+      ["бар", undefined],
+    ],
+  );
+  assert.equal(characters, 11);
+  const wrong = open({ pronunciations: [{ word: "", say: "а" }] });
+  void wrong.speech.write("Сәлем!");
+  await assert.rejects(wrong.speech.close(), {
+    code: "invalid_request",
+    message: /pronunciations\[0\]\.word must be 1 to 60 characters, received 0/,
+  });
+});
+
 test("leaving the loop ends the session", async () => {
   const speech = client.speakLive(FAST);
   void speech.write("Бірінші сөйлем өте ұзақ айтылады деп ойлаймын. ".repeat(40));

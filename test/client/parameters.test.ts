@@ -103,7 +103,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, diarized);
   await client.live(live).close();
-  const { text: _text, pronunciations: _pronunciations, ...voicing } = REQUEST;
+  const { text: _text, ...voicing } = REQUEST;
   await client.speakLive({ ...voicing, sampleRateHz: 16_000 }).close();
   await client.voices({ model: "svc-kk-v1" });
   await client.models();

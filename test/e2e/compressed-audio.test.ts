@@ -1,118 +1,51 @@
 // Sends live WebM, Ogg and Opus to whole services, with each kind of front.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { WebSocket } from "ws";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { OggPages } from "../../src/input/media/ogg-pages.js";
 import { PagePackets } from "../../src/input/media/opus-stream.js";
-import { ffmpeg } from "../input/media/clips.js";
 import { liveDecodersOf } from "../input/media/processes.js";
-import { joined, silence, speech, wavOf } from "../support/audio.js";
+import {
+  balanceOf,
+  compressedSpeech,
+  doneOf,
+  hear,
+  type Message,
+  newKey,
+  open,
+  pieces,
+  SPEECH,
+  settled,
+} from "../support/compressed-live.js";
 import { eventually } from "../support/eventually.js";
-import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
-const SPEECH = joined(speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
 const SECONDS = SPEECH.length / 16_000;
 /** The duration of a padding packet at the end, which WebM does not report in time. */
 const MOST_PADDING_SECONDS = 0.06;
 const DECODERS = 4;
-
-interface Message {
-  readonly type: string;
-  readonly code?: string;
-  readonly variant?: string;
-  readonly detail?: string;
-  readonly description?: string;
-  readonly text?: string;
-  readonly duration?: number;
-  readonly transcript?: string;
-  readonly event?: string;
-  readonly is_final?: boolean;
-  readonly audio_seconds?: number;
-  readonly credits_charged?: number;
-  readonly channel?: { readonly alternatives: readonly { readonly transcript: string }[] };
-}
-
-interface Heard {
-  readonly messages: readonly Message[];
-  readonly finals: readonly string[];
-  readonly closeCode: number;
-}
 
 let webm: Buffer;
 let ogg: Buffer;
 let mp4: Buffer;
 
 before(async () => {
-  const folder = await temporaryFolder();
-  const wav = join(folder, "source.wav");
-  await writeFile(wav, wavOf(SPEECH, 16_000, 1));
-  const opus = ["-map", "0:a", "-c:a", "libopus", "-b:a", "48k"];
-  await ffmpeg([
-    ...["-i", wav, ...opus, "-f", "webm", "-live", "1", join(folder, "a.webm")],
-    ...[...opus, "-page_duration", "60000", join(folder, "a.ogg")],
-    ...["-map", "0:a", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", join(folder, "a.mp4")],
-  ]);
-  const names = ["a.webm", "a.ogg", "a.mp4"];
-  [webm, ogg, mp4] = (await Promise.all(names.map((name) => readFile(join(folder, name))))) as [
-    Buffer,
-    Buffer,
-    Buffer,
-  ];
+  ({ webm, ogg, mp4 } = await compressedSpeech());
 });
-
-function open(service: Pick<ServiceProcess, "url" | "key">, path: string): WebSocket {
-  return new WebSocket(service.url.replace("http", "ws") + path, {
-    headers: { authorization: `Bearer ${service.key}` },
-  });
-}
-
-/** Sends messages and the end of the stream, and collects all responses until the socket closes. */
-async function hear(
-  service: Pick<ServiceProcess, "url" | "key">,
-  path: string,
-  audio: readonly Uint8Array[],
-): Promise<Heard> {
-  const socket = open(service, path);
-  const messages: Message[] = [];
-  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
-  const closed = once(socket, "close");
-  await once(socket, "open");
-  for (const message of audio) socket.send(message);
-  socket.send(JSON.stringify({ type: path.startsWith("/v1/stream") ? "close" : "CloseStream" }));
-  const [closeCode] = (await closed) as [number];
-  const finals = messages.flatMap(({ type, text, channel, is_final, event, transcript }) => {
-    if (type === "final") return [text!];
-    if (event === "EndOfTurn") return [transcript!];
-    return is_final === true ? [channel!.alternatives[0]!.transcript] : [];
-  });
-  return { messages, finals, closeCode };
-}
-
-function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
-    bytes.subarray(index * size, (index + 1) * size),
-  );
-}
-
-function doneOf({ messages }: Heard): { readonly seconds: number; readonly credits: number } {
-  const { audio_seconds = 0, credits_charged = 0 } = messages.find(({ type }) => type === "done")!;
-  return { seconds: audio_seconds, credits: credits_charged };
-}
 
 interface Started {
   readonly service: ServiceProcess;
+  /** Of commands on its data. */
+  readonly environment?: Readonly<Record<string, string>>;
   stop(): Promise<readonly number[]>;
 }
 
+const PEPPER = { KEY_PEPPER: "pepper of a fleet" };
 const COMMON = { LIVE_DECODERS: String(DECODERS) };
 
 async function startSingle(settings: Readonly<Record<string, string>>): Promise<Started> {
@@ -126,14 +59,14 @@ async function startFleet(): Promise<Started> {
   const fleet = { BUS_URL: nats.url, ...models };
   const [node, service] = await Promise.all([
     startEngineProcess({ ...fleet, SERVE: "live" }) as Promise<EngineProcess>,
-    startServiceProcess({ ...fleet, ...COMMON, ROLE: "gateway", KEY_PEPPER: "pepper of a fleet" }),
+    startServiceProcess({ ...fleet, ...COMMON, ROLE: "gateway", ...PEPPER }),
   ]);
   const stop = async () => {
     const codes = await Promise.all([service.stop(), node.stop()]);
     await nats.kill();
     return codes.map((code) => code ?? -1);
   };
-  return { service, stop };
+  return { service, stop, environment: PEPPER };
 }
 
 const withoutUws = typeof loadUwsBinding() === "string" && "the native front does not load here";
@@ -235,16 +168,93 @@ for (const [kind, skip, start] of [
         assert.match(`${variant}: ${description}`, error);
         assert.equal(closeCode, code);
       }
-      const socket = open(service, "/v1/stream");
-      const messages: Message[] = [];
-      socket.on("message", (data) => messages.push(JSON.parse(String(data))));
-      const closed = once(socket, "close");
-      await once(socket, "open");
-      socket.send(webm.subarray(0, webm.length / 2));
-      await eventually("the decoder runs", () => liveDecodersOf(service.child.pid!).length === 1);
-      process.kill(liveDecodersOf(service.child.pid!)[0]!.pid, "SIGKILL");
-      assert.equal((await closed)[0], 1011);
-      assert.equal(messages.at(-1)!.code, "worker_lost");
+    });
+
+    test("Finalize in mid-stream ends the utterance after the audio sent before it", async () => {
+      for (const file of [webm, ogg]) {
+        const middle = Math.floor(file.length * 0.6);
+        const parts = [file.subarray(0, middle), "finalize", file.subarray(middle)] as const;
+        const before = doneOf(await hear(service, "/v1/stream", [parts[0]])).seconds;
+        for (const path of ["/v1/stream", "/v1/listen", "/v2/listen"]) {
+          const { messages, finals, closeCode } = await hear(service, path, parts);
+          assert.equal(closeCode, 1000, `${path}: ${JSON.stringify(messages)}`);
+          assert.ok(finals.length > 1, `${path}: ${finals}`);
+          if (path === "/v2/listen") {
+            const manual = messages.filter(({ trigger }) => trigger === "manual");
+            assert.equal(manual.length, 1, JSON.stringify(messages));
+            continue;
+          }
+          const marked = messages.filter(({ from_finalize }) => from_finalize === true);
+          assert.equal(marked.length, 1, path);
+          const [{ text, channel, start = 0, duration = 0, end = start + duration }] = marked as [Message];
+          const place = finals.indexOf(text ?? channel!.alternatives[0]!.transcript);
+          assert.ok(finals[place] !== "" && place < finals.length - 1, `${path}: ${finals}`);
+          assert.ok(end <= before, `${path}: ${end} of ${before} s`);
+        }
+      }
+    });
+
+    test("a killed decoder ends its session with an error, which pays for what was decoded", async () => {
+      for (const [file, path] of [
+        [webm, "/v1/stream"],
+        [ogg, "/v1/listen"],
+      ] as const) {
+        const middle = Math.floor(file.length * 0.6);
+        const half = file.subarray(0, middle);
+        const { credits } = doneOf(await hear(service, "/v1/stream", [half]));
+        await settled(service);
+        const balance = await balanceOf(service);
+        const socket = open(service, path);
+        const messages: Message[] = [];
+        socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+        const closed = once(socket, "close");
+        await once(socket, "open");
+        socket.send(half);
+        // Confirms that all of it was decoded.
+        socket.send(JSON.stringify({ type: path === "/v1/stream" ? "finalize" : "Finalize" }));
+        await eventually("decoded", () => messages.some(({ from_finalize }) => from_finalize === true));
+        const [decoder] = liveDecodersOf(service.child.pid!);
+        process.kill(decoder!.pid, "SIGKILL");
+        socket.send(file.subarray(middle));
+        assert.equal((await closed)[0], 1011);
+        const { code, variant = code, detail, description = detail } = messages.at(-1)!;
+        assert.equal(variant, "worker_lost");
+        assert.equal(description, "the decoder of this audio has ended: open another session");
+        await settled(service);
+        assert.equal(balance - (await balanceOf(service)), credits, path);
+        assert.equal(liveDecodersOf(service.child.pid!).length, 0);
+        assert.equal((await hear(service, path, [file])).closeCode, 1000);
+      }
+    });
+
+    test("while all decoders are busy, others get an error, and may send samples", async () => {
+      const { environment } = started;
+      const keys = [service.key, await newKey(service, environment), await newKey(service, environment)];
+      const busy = keys
+        .slice(0, 2)
+        .flatMap((key) => [0, 1].map(() => open({ ...service, key }, "/v1/stream")));
+      await Promise.all(busy.map((socket) => once(socket, "open")));
+      for (const socket of busy) socket.send(webm.subarray(0, 500));
+      await eventually("all decode", () => liveDecodersOf(service.child.pid!).length === DECODERS);
+      const last = { url: service.url, key: keys[2]! };
+      for (const [path, audio] of [
+        ["/v1/stream", webm],
+        ["/v1/listen?encoding=ogg-opus", ogg],
+        ["/v2/listen", ogg],
+      ] as const) {
+        const { messages, closeCode } = await hear(last, path, [audio]);
+        const { code, variant = code, detail, description = detail } = messages.at(-1)!;
+        assert.deepEqual([closeCode, variant], [1013, "engine_busy"], path);
+        assert.equal(
+          description,
+          "at most 4 live sessions may send WebM, Ogg or Opus at the same time: send PCM, or try again when one has ended",
+        );
+      }
+      const samples = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);
+      assert.equal((await hear(last, "/v1/stream", [samples])).closeCode, 1000);
+      for (const socket of busy) socket.terminate();
+      await eventually("no decoder is left", () => liveDecodersOf(service.child.pid!).length === 0);
+      assert.equal((await hear(last, "/v1/stream", [webm])).closeCode, 1000);
     });
 
     test("decoders end with their clients, and are limited per organization", async () => {

@@ -240,6 +240,23 @@ describe("credentials of realtime sockets", () => {
     );
   });
 
+  test("the beta's transcription session has a secret with the requested lifetime", async () => {
+    const { transcriptionSessions } = new OpenAI5({ apiKey: service.key, baseURL: `${service.url}/v1` }).beta
+      .realtime;
+    const expiry = async (seconds?: number) => {
+      const lifetime = seconds === undefined ? {} : { client_secret: { expires_at: { seconds } } };
+      const { client_secret, input_audio_format, turn_detection } = await transcriptionSessions.create({
+        ...{ input_audio_format: "g711_ulaw", turn_detection: { silence_duration_ms: 300 } },
+        ...lifetime,
+      });
+      assert.deepEqual([input_audio_format, turn_detection?.silence_duration_ms], ["g711_ulaw", 300]);
+      return client_secret.expires_at;
+    };
+    const [short, usual, long] = [await expiry(30), await expiry(), await expiry(7_200)];
+    assert.ok(usual - short >= 570 && long - usual >= 6_600, `${[short, usual, long]}`);
+    await assert.rejects(expiry(5), OpenAI5.BadRequestError);
+  });
+
   test("invalid bodies of client secrets get OpenAI's errors", async () => {
     const { clientSecrets } = clientOf().realtime;
     assert.match((await clientSecrets.create({})).value, /^ek_svc_/);

@@ -69,12 +69,14 @@ test("no share exceeds the budget or the size of one response", () => {
   );
 });
 
-const WAYS: Readonly<Record<string, (text: string) => object>> = {
-  "/v1/tts": (text) => ({ text }),
-  "/v1/tts?timestamps=true": (text) => ({ text }),
-  "/v1/tts/stream": (text) => ({ text }),
-  "/v1/audio/speech": (input) => ({ input }),
-};
+const WAYS: readonly (readonly [path: string, bodyOf: (text: string) => object])[] = [
+  ["/v1/tts", (text) => ({ text })],
+  ["/v1/tts?timestamps=true", (text) => ({ text })],
+  ["/v1/tts/stream", (text) => ({ text })],
+  ["/v1/audio/speech", (input) => ({ input })],
+  ["/v1/audio/speech", (input) => ({ input, response_format: "pcm", stream_format: "sse" })],
+  ["/v1/speak", (text) => ({ text })],
+];
 
 for (const front of FRONTS) {
   test(`unread speech fills the budget on ${front} until its client leaves, with further requests rejected`, async () => {
@@ -86,7 +88,7 @@ for (const front of FRONTS) {
       fetch(running.base + path, { method: "POST", headers, body: JSON.stringify(body) });
     try {
       const text = `long.${"long.".repeat(9)}`;
-      for (const [path, bodyOf] of Object.entries(WAYS)) {
+      for (const [path, bodyOf] of WAYS) {
         const body = JSON.stringify(bodyOf(text));
         const socket = connect(running.port, "127.0.0.1");
         socket.on("error", () => {});
@@ -96,7 +98,7 @@ for (const front of FRONTS) {
         );
         await once(socket, "readable");
         running.conversations.charges.length = 0;
-        for (const [other, otherBodyOf] of Object.entries(WAYS)) {
+        for (const [other, otherBodyOf] of WAYS) {
           const answer = await ask(other, otherBodyOf("long"));
           const { detail } = (await answer.json()) as { detail: string };
           assert.deepEqual([answer.status, answer.headers.get("x-svc-error")], [429, "too_many_requests"]);

@@ -125,7 +125,7 @@ for (const front of FRONTS) {
       assert.equal(sha256, createHash("sha256").update(audio).digest("hex"));
     });
 
-    test("without interim results a client gets only finals, with finalized ones marked", async () => {
+    test("without interim results a client gets only finals, with the one of Finalize marked", async () => {
       const { socket, session } = await opened("");
       assert.equal(session.options.partials, false);
       const messages = collected(socket);
@@ -133,17 +133,57 @@ for (const front of FRONTS) {
       socket.send(Buffer.alloc(32_000));
       socket.send('{"type":"Finalize"}');
       await until(() => session.heard.includes("finalize"));
-      session.sink.send(final(0, "бір", 0.2, 0.9));
-      session.sink.send(final(1, "екі", 1.4, 1.9));
+      // A pause ended the first one before the client finalized.
+      session.sink.send(final(0, "бір", 0.2, 0.6));
+      session.sink.send({ ...final(1, "екі", 0.7, 1), from_finalize: true });
+      session.sink.finalized!();
+      session.sink.send(final(2, "үш", 1.4, 1.9));
       socket.send(new Uint8Array(0));
       await once(socket, "close");
-      const flags = messages
-        .slice(0, 2)
-        .map((message) => [(message as Results).from_finalize, (message as Results).speech_final]);
-      assert.deepEqual(flags, [
-        [true, false],
-        [false, true],
+      assert.deepEqual(flagsOf(messages), [
+        ["бір", false, true],
+        ["екі", true, false],
+        ["үш", false, true],
       ]);
+    });
+
+    test("a Finalize that ends no utterance gets an empty final, in each channel", async () => {
+      for (const [query, channels] of [
+        ["", [[0, 1]]],
+        [
+          "multichannel=true&channels=2",
+          [
+            [0, 2],
+            [1, 2],
+          ],
+        ],
+      ] as const) {
+        const { socket } = await opened(query);
+        const messages = collected(socket);
+        for (const { sink } of sessions) sink.send(ready());
+        socket.send(Buffer.alloc(channels.length * 16_000));
+        // The second has no new audio: sessions ignore it.
+        for (let nth = 0; nth < 2; nth++) socket.send('{"type":"Finalize"}');
+        await until(() => sessions.every(({ heard }) => heard.length === 2));
+        const [first, ...others] = sessions;
+        for (const { sink } of others) sink.send({ ...final(0, "бір", 0.1, 0.4), from_finalize: true });
+        for (const { sink } of [first!, ...others]) sink.finalized!();
+        socket.send('{"type":"CloseStream"}');
+        await once(socket, "close");
+        const results = messages.filter(({ type }) => type === "Results") as (Results & {
+          readonly channel_index: readonly number[];
+          readonly start: number;
+          readonly duration: number;
+        })[];
+        assert.deepEqual(
+          flagsOf(results).toSorted(),
+          [...others.map(() => ["бір", true, false] as const), ["", true, false] as const].toSorted(),
+        );
+        assert.deepEqual(results.map(({ channel_index }) => channel_index).toSorted(), channels);
+        const empty = results.find(({ channel }) => channel.alternatives[0]!.transcript === "")!;
+        assert.deepEqual([empty.start, empty.duration, empty.channel_index[0]], [0.5, 0, 0]);
+        assert.deepEqual(empty.channel.alternatives, [{ transcript: "", confidence: 0, words: [] }]);
+      }
     });
 
     test("finals are readable text with one word per displayed word", async () => {
@@ -227,6 +267,14 @@ interface Results {
     }[];
   };
   readonly metadata: { readonly model_info: { readonly name: string } };
+}
+
+function flagsOf(messages: readonly { readonly type: string }[]) {
+  const results = messages.filter(({ type }) => type === "Results");
+  return results.map((message) => {
+    const { channel, from_finalize, speech_final } = message as Results;
+    return [channel.alternatives[0]!.transcript, from_finalize, speech_final] as const;
+  });
 }
 
 function tokenHeader(key: string) {

@@ -78,7 +78,9 @@ for (const front of FRONTS) {
       socket.send('{"type":"Finalize"}');
       await eventually("finalized", () => heard.includes("finalize"));
       const words = [{ word: "иә", start: 2.5, end: 2.8, confidence: 0.7 }];
-      sink!.send({ type: "final", utterance: 1, text: "иә", start: 2.5, end: 2.8, words });
+      const final = { type: "final", utterance: 1, text: "иә", start: 2.5, end: 2.8, words } as const;
+      sink!.send({ ...final, from_finalize: true });
+      sink!.finalized!();
       sink!.send({ type: "error", code: "out_of_credits", detail: "out of credits", retryable: false });
       socket.send('{"type":"CloseStream"}');
       await closed;

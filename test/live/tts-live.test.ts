@@ -232,6 +232,45 @@ for (const front of FRONTS) {
       );
     });
 
+    test("pronunciations of the first message apply to all of the text, which is charged as written", async () => {
+      const listener = await opened();
+      const pronunciations = [
+        { word: "GPT", say: "джи пи ти" },
+        { word: "Kaspi Bank", say: "каспи банк" },
+      ];
+      const { begun } = running.conversations.synthesizer;
+      const before = begun.length;
+      listener.send({ type: "options", pronunciations });
+      for (const text of ["GP", "T-ге. Kas", "pi bank! Тағы GPT."]) listener.send({ type: "text", text });
+      listener.send({ type: "close" });
+      assert.deepEqual(await listener.closed, [1000, "done"]);
+      assert.deepEqual(begun.slice(before), ["джи пи тиге.", "каспи банк!", "тағы джи пи ти."]);
+      assert.equal(listener.of("done")[0]!.characters, 29);
+    });
+
+    test("invalid or late options end the session with the rule that they break", async () => {
+      const valid = [{ word: "GPT", say: "джи пи ти" }];
+      const options = (pronunciations: unknown, more = {}) => ({ type: "options", pronunciations, ...more });
+      const late = /^options must be sent once, before the first text: open another socket to change them$/;
+      for (const [messages, name, rule] of [
+        [[options("GPT")], "invalid_request", /^pronunciations must be a list of/],
+        [
+          [options([{ word: "", say: "а" }])],
+          "invalid_request",
+          /^pronunciations\[0\]\.word must be 1 to 60 characters, received 0$/,
+        ],
+        [[options([{ word: "a" }])], "invalid_request", /^pronunciations\[0\]\.say must be a string/],
+        [[options(valid, { voice: "aigul" })], "unknown_parameter", /^unknown field "voice"/],
+        [[options(valid), options(valid)], "invalid_request", late],
+        [[{ type: "text", text: "Сәлем. " }, options(valid)], "invalid_request", late],
+      ] as const) {
+        const listener = await opened();
+        for (const message of messages) listener.send(message);
+        assert.deepEqual(await listener.closed, [4400, name]);
+        assert.match(listener.of("error")[0]!.detail, rule);
+      }
+    });
+
     test("floods end in an error, and leave nothing running", async () => {
       for (const unit of ['{"type":"flush"}', '{"type":"cancel"}', '{"type":"text","text":"а"}']) {
         const listener = await opened();

@@ -76,7 +76,9 @@ test("a turn that only time or the client ends joins its utterances", () => {
   ]);
   turns.partial(partial(2, "үш", 9, 9.4), 9.5);
   assert.deepEqual(turns.force(9.6), []);
-  assert.deepEqual(shown(turns.final(final(2, "үш", 9, 9.4), 9.7)), ["EndOfTurn 1 үш manual"]);
+  const finalized = { ...final(2, "үш", 9, 9.4), from_finalize: true } as const;
+  assert.deepEqual(shown(turns.final(finalized, 9.7)), ["EndOfTurn 1 үш manual"]);
+  assert.deepEqual(turns.force(9.8), []);
   turns.final(final(3, "төрт", 10, 10.4), 12.4);
   assert.deepEqual(shown(turns.force(12.5)), ["EndOfTurn 2 төрт manual"]);
   turns.partial(partial(4, "бес", 13, 13.2), 13.3);
@@ -84,11 +86,30 @@ test("a turn that only time or the client ends joins its utterances", () => {
   assert.deepEqual(turns.finish(13.5), []);
 });
 
-/** The reports of a session, in any order. */
+test("a turn that is forced ends after all of its speech, even if a pause ended the utterance just before", () => {
+  const rules = { turnMs: 5_000, isEager: false, sureMs: 700, utteranceMs: 2_000 };
+  const turns = new Turns(rules);
+  turns.partial(partial(0, "бір", 0.1, 0.5), 0.6);
+  assert.deepEqual(turns.force(3.4), []);
+  const heard = [
+    ...turns.final(final(0, "бір", 0.1, 0.5), 3.4),
+    ...turns.final({ ...final(1, "екі", 2.9, 3.2), from_finalize: true }, 3.4),
+    // The confirmation of the session.
+    ...turns.force(3.4),
+  ];
+  assert.deepEqual(shown(heard), ["Update 0 бір", "EndOfTurn 0 бір екі manual"]);
+  turns.partial(partial(2, "үш", 4, 4.4), 4.5);
+  assert.deepEqual(turns.force(6.6), []);
+  const late = [...turns.final(final(2, "үш", 4, 4.4), 6.6), ...turns.force(6.6)];
+  assert.deepEqual(shown(late), ["Update 1 үш", "EndOfTurn 1 үш manual"]);
+});
+
+/** Reports of a session, in any order. */
 const anyReports = fc.array(
   fc.record({
     kind: fc.constantFrom("partial", "final", "heard", "force"),
     text: fc.constantFrom("", "бір", "екі үш"),
+    from_finalize: fc.constantFrom(true, undefined),
     passed: fc.integer({ min: 0, max: 12 }),
   }),
   { maxLength: 40 },
@@ -108,12 +129,13 @@ test("whatever a session reports, the events obey the state machine of turns", (
       const turns = new Turns(isEager ? EAGER : PLAIN);
       let now = 0;
       const events: TurnEvent[] = [];
-      for (const { kind, text, passed } of reports) {
+      for (const { kind, text, passed, from_finalize } of reports) {
         const start = now;
         now += passed / 10;
         const words = text === "" ? [] : final(0, text, start, now).words;
         if (kind === "partial") events.push(...turns.partial(partial(0, text, start, now), now));
-        else if (kind === "final") events.push(...turns.final({ ...final(0, text, start, now), words }, now));
+        else if (kind === "final")
+          events.push(...turns.final({ ...final(0, text, start, now), words, from_finalize }, now));
         else if (kind === "heard") events.push(...turns.heard(now));
         else events.push(...turns.force(now));
       }

@@ -4,7 +4,11 @@ import type { KeyIdentity } from "../../../core/ports/key-store.js";
 import { NO_QUERY } from "../../../core/protocol/catalog-schemas.js";
 import { parseWith } from "../../../core/protocol/fields.js";
 import { readQuery } from "../../../core/protocol/query.js";
-import { CLIENT_SECRET_REQUEST, SECRET_SECONDS } from "../../../core/protocol/realtime-events.js";
+import {
+  CLIENT_SECRET_REQUEST,
+  SECRET_SECONDS,
+  TRANSCRIPTION_SECRET,
+} from "../../../core/protocol/realtime-events.js";
 import {
   betaSessionObject,
   defaultRealtimeConfig,
@@ -36,8 +40,10 @@ export function realtimeHandlers(
     },
     "POST /v1/realtime/transcription_sessions": async (exchange) => {
       const { identity, body } = await read(exchange, deps);
+      const { client_secret: wanted } = parseWith(TRANSCRIPTION_SECRET, body);
       const config = configOf(body, deps);
-      const client_secret = issue({ identity, config, lifetimeS: SECRET_SECONDS.otherwise }, deps);
+      const lifetimeS = wanted?.expires_at?.seconds ?? SECRET_SECONDS.otherwise;
+      const client_secret = issue({ identity, config, lifetimeS }, deps);
       await exchange.json(200, { ...betaSessionObject(config, sessionId()), client_secret }, NO_STORE);
     },
   };

@@ -98,6 +98,10 @@ class TurnsTranslation implements LiveTranslation {
     }
   }
 
+  finalized(): readonly WireMessage[] {
+    return this.#events(this.#turns.force(this.#heardSeconds));
+  }
+
   text(conversation: LiveConversation, text: string): readonly WireMessage[] {
     const message = parseTurnsClientMessage(text);
     if (message === null) conversation.badMessage("a text message must be JSON");

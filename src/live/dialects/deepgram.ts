@@ -53,9 +53,9 @@ type Final = Extract<StreamServerMessage, { readonly type: "final" }>;
 interface ChannelState {
   /** Number of the utterance in the last partial or final. */
   utterance: number;
-  /** Second of audio at which the client requested `Finalize`; null if it did not. */
-  finalizedSeconds: number | null;
-  /** End of the last word, if the silence after it may still cause an `UtteranceEnd`; otherwise null. */
+  /** Finals that ended with a `Finalize` that the session has not confirmed yet. */
+  finalizedCount: number;
+  /** The end of the last word if its silence may still cause an `UtteranceEnd`, else null. */
   lastWordEnd: number | null;
 }
 
@@ -75,7 +75,10 @@ class ListenTranslation implements LiveTranslation {
   readonly #createdAt = new Date();
   #modelId = "";
   #sessionSamples = 0;
-  /** Whether the metadata, which contains the hash of all audio, was sent. */
+  /** Where the client requested `Finalize`, in seconds; the session confirms each. */
+  readonly #marks: number[] = [];
+  #lastMark = 0;
+  /** Whether the metadata, with the hash of all audio, was sent. */
   #isDone = false;
 
   constructor(asked: ListenOptions, requestId: string) {
@@ -84,7 +87,7 @@ class ListenTranslation implements LiveTranslation {
     this.announced = announcedForm(asked.encoding);
     if (asked.channelCount !== null) this.channelCount = asked.channelCount;
     this.#channels = Array.from({ length: asked.channelCount ?? 1 }, () => ({
-      ...{ utterance: -1, finalizedSeconds: null, lastWordEnd: null },
+      ...{ utterance: -1, finalizedCount: 0, lastWordEnd: null },
     }));
     this.#pcm = this.#streamOf(sampleFormat(asked.encoding), asked.sampleRateHz);
     this.ignored = asked.ignored;
@@ -141,12 +144,25 @@ class ListenTranslation implements LiveTranslation {
     return this.#translate(message).map((translated) => JSON.stringify(translated));
   }
 
+  /** A `Finalize` that ended no utterance gets an empty final, because clients wait for its answer. */
+  finalized(): readonly WireMessage[] {
+    const mark = this.#marks.shift() ?? this.#seconds;
+    return this.#channels.flatMap((state, channel) => {
+      if (state.finalizedCount > 0) {
+        state.finalizedCount--;
+        return [];
+      }
+      const empty = { type: "final", utterance: -1, text: "", words: [], start: mark, end: mark } as const;
+      return [JSON.stringify(this.#results({ ...empty, channel, from_finalize: true }))];
+    });
+  }
+
   text(conversation: LiveConversation, text: string): readonly WireMessage[] {
     const message = parseListenClientMessage(text);
     if (message === null) conversation.badMessage("a text message must be JSON");
     else if (message.type === "KeepAlive") conversation.keepalive();
     else if (message.type === "Finalize") {
-      for (const channel of this.#channels) channel.finalizedSeconds = this.#seconds;
+      this.#mark();
       conversation.finalize();
     } else if (message.type === "CloseStream") this.#close(conversation);
     return [];
@@ -167,6 +183,13 @@ class ListenTranslation implements LiveTranslation {
 
   get #seconds(): number {
     return this.#sessionSamples / LIVE_RATE_HZ;
+  }
+
+  /** The session ignores a `finalize` without new audio, and does not confirm it. */
+  #mark(): void {
+    if (this.#seconds === this.#lastMark) return;
+    this.#lastMark = this.#seconds;
+    this.#marks.push(this.#seconds);
   }
 
   #close(conversation: LiveConversation): void {
@@ -192,7 +215,9 @@ class ListenTranslation implements LiveTranslation {
       case "final": {
         const started = this.#started(message);
         const results = this.#results(message);
-        this.#stateOf(message).lastWordEnd = message.words?.at(-1)?.end ?? null;
+        const state = this.#stateOf(message);
+        state.lastWordEnd = message.words?.at(-1)?.end ?? null;
+        if (message.from_finalize === true) state.finalizedCount++;
         return [...started, results];
       }
       case "error":
@@ -222,14 +247,11 @@ class ListenTranslation implements LiveTranslation {
   #results(message: Utterance): ListenResults {
     const isFinal = message.type === "final";
     const words = isFinal ? this.#words(message) : [];
-    const state = this.#stateOf(message);
-    const isFromFinalize =
-      isFinal && state.finalizedSeconds !== null && message.start < state.finalizedSeconds;
-    if (isFinal) state.finalizedSeconds = null;
+    const isFromFinalize = isFinal && message.from_finalize === true;
     return {
       type: "Results",
       channel_index: [message.channel ?? 0, this.#count],
-      start: message.start,
+      start: seconds(message.start),
       duration: seconds(message.end - message.start),
       is_final: isFinal,
       speech_final: isFinal && !isFromFinalize,

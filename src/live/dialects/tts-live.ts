@@ -1,4 +1,5 @@
 import { EncodedPcm } from "../../../core/domain/audio/encoded-pcm.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { seconds } from "../../../core/domain/rounded.js";
 import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import { WrittenWords } from "../../../core/domain/synthesis/word-times.js";
@@ -11,6 +12,7 @@ import type {
 } from "../../../core/ports/conversations.js";
 import {
   parseTtsLiveClientMessage,
+  parseTtsLiveSettings,
   type TtsLiveServerMessage,
 } from "../../../core/protocol/tts-live-messages.js";
 import { parseTtsLiveQuery, type TtsLiveOptions } from "../../../core/protocol/tts-live-query.js";
@@ -50,6 +52,8 @@ class TtsLiveTranslation implements SpeakTranslation {
   #hasText = false;
   /** Playback position from the `cancel` that is answered next. */
   #played: Played | null = null;
+  /** The client has sent text or `options`. */
+  #hasBegun = false;
 
   constructor(options: TtsLiveOptions, requestId: string) {
     const { manner, encoding, sampleRateHz } = options;
@@ -118,6 +122,7 @@ class TtsLiveTranslation implements SpeakTranslation {
     const message = parseTtsLiveClientMessage(text);
     if (message === null) conversation.badMessage("a text message must be JSON");
     else if (message.type === "text") this.#speak(conversation, message.text);
+    else if (message.type === "options") this.#configure(conversation, message);
     else if (message.type === "flush") conversation.flush();
     else if (message.type === "cancel") {
       const { played_seconds: playedSeconds, played_turn: turn } = message;
@@ -129,7 +134,7 @@ class TtsLiveTranslation implements SpeakTranslation {
     } else if (message.type === "keepalive") conversation.keepalive();
     else {
       conversation.badMessage(
-        'a message must be {"type": "text", "text": "..."} or have the type flush, cancel, keepalive or close',
+        'a message must be {"type": "text", "text": "..."} or have the type options, flush, cancel, keepalive or close',
       );
     }
   }
@@ -138,7 +143,23 @@ class TtsLiveTranslation implements SpeakTranslation {
     conversation.badMessage("messages must be text, received a binary message");
   }
 
+  /** Ends the session if they are invalid: its words would sound wrong. */
+  #configure(conversation: SpeakConversation, message: object): void {
+    try {
+      if (this.#hasBegun) {
+        const rule = "options must be sent once, before the first text: open another socket to change them";
+        throw new ServiceError("INVALID_REQUEST", rule);
+      }
+      this.#hasBegun = true;
+      conversation.pronounce(parseTtsLiveSettings(message).pronunciations);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      conversation.refuse(error);
+    }
+  }
+
   #speak(conversation: SpeakConversation, text: string): void {
+    this.#hasBegun = true;
     if (text.length <= LONGEST_PIECE) {
       conversation.speak(text);
       return;

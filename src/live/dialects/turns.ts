@@ -37,8 +37,6 @@ export class Turns {
   #words: readonly Word[] = [];
   /** Text of the utterance in progress. */
   #partial = "";
-  /** True if the client has ended the turn; the next final then completes it. */
-  #isForced = false;
 
   constructor(rules: TurnRules) {
     this.#rules = rules;
@@ -59,13 +57,11 @@ export class Turns {
 
   /** @param final its `mark` completes the words of the previous final in the same turn */
   final(
-    { text, start, end, words = [], mark = "" }: Final & { readonly mark?: string },
+    { text, start, end, words = [], from_finalize, mark = "" }: Final & { readonly mark?: string },
     heardSeconds: number,
   ): readonly TurnEvent[] {
     // Nothing was said since the last final.
     if (text === "" && this.#phase !== "ongoing") return this.heard(heardSeconds);
-    const wasForced = this.#isForced;
-    this.#isForced = false;
     const before = this.#phase;
     if (text !== "") this.#hear(start, end);
     this.#partial = "";
@@ -73,7 +69,8 @@ export class Turns {
     this.#phase = "awaiting";
     const events = before === "idle" ? [this.#event("StartOfTurn", heardSeconds)] : [];
     if (before === "awaiting" && this.#rules.isEager) events.push(this.#event("TurnResumed", heardSeconds));
-    if (wasForced) return [...events, this.#end("manual", heardSeconds)];
+    // Only a client that ends the turn finalizes.
+    if (from_finalize === true) return [...events, this.#end("manual", heardSeconds)];
     const { isEager, turnMs, utteranceMs } = this.#rules;
     // Here the session's endpointer alone decides; it may wait longer in the middle of a sentence.
     if (!isEager && utteranceMs >= turnMs) return [...events, this.#end("model", heardSeconds)];
@@ -89,12 +86,11 @@ export class Turns {
   }
 
   /**
-   * @returns the end of a turn whose speech is final; an utterance in progress ends the turn with its final
+   * Ends a turn whose speech is final. If there is none, the session must finalize: its final, or `force`
+   * after its confirmation if a pause had ended the utterance just before, ends the turn.
    */
   force(heardSeconds: number): readonly TurnEvent[] {
-    if (this.#phase === "awaiting") return [this.#end("manual", heardSeconds)];
-    this.#isForced = this.#phase === "ongoing";
-    return [];
+    return this.#phase === "awaiting" ? [this.#end("manual", heardSeconds)] : [];
   }
 
   /** Ends the turn because the session ends. */

@@ -238,6 +238,28 @@ export function liveEngineContract(
       await listener.finish();
     });
 
+    test("only the final that a finalize ended reports it, however fast the audio came", async () => {
+      // In the middle of the words, and after the pause that has ended their utterance.
+      for (const [seconds, isEnded] of [
+        [1.5, true],
+        [2.2, false],
+      ] as const) {
+        const listener = new LiveListener(engine);
+        await listener.writeAll([DIALOGUE, KAZAKH.subarray(0, seconds * RATE_HZ)]);
+        listener.feed.finalize();
+        await listener.writeAll([KAZAKH]);
+        await listener.seen(({ type }) => type === "finalized");
+        const before = listener.finals.length;
+        await listener.finish();
+        assert.equal(before, dialogueFinals.length + 1);
+        assert.ok(listener.finals.length > before, "the end of the audio is no finalize");
+        assert.deepEqual(
+          listener.finals.map(({ isFromFinalize }) => isFromFinalize === true),
+          listener.finals.map((_, nth) => isEnded && nth === before - 1),
+        );
+      }
+    });
+
     test("finalize in silence has no effect", async () => {
       const listener = new LiveListener(engine);
       listener.feed.finalize();

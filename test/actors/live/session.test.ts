@@ -167,6 +167,15 @@ for (const words of [true, false]) {
   });
 }
 
+test("a final says whether a finalize ended its utterance", (t) => {
+  const { decoder, sink } = opened(t, { ...OPTIONS, words: false });
+  const final = { type: "final", text: "бір", startSample: 0, endSample: 640, words: [] } as const;
+  decoder.emit({ ...final, utterance: 0 });
+  decoder.emit({ ...final, utterance: 1, isFromFinalize: true });
+  const flags = sink.messages.flatMap((message) => (message.type === "final" ? [message.from_finalize] : []));
+  assert.deepEqual(flags, [undefined, true]);
+});
+
 test("close decodes the remaining audio, settles, and ends with done and 1000", (t) => {
   const all = opened(t);
   const { session, decoder, sink } = all;

@@ -91,6 +91,28 @@ test("the first sentence is spoken before the rest of the text has arrived", asy
   session.disconnected();
 });
 
+test("pronunciations may double a turn's text and add 200 characters; beyond that a sentence is skipped", async () => {
+  const { session, synthesizer, sent, meter } = openSession();
+  session.pronounce([{ word: "аа", spoken: "б".repeat(60) }]);
+  // Each sentence is 58 characters longer; those of a turn may add 200 and as many as it has.
+  session.speak("аа. ".repeat(4));
+  session.flush();
+  await eventually("flushed", () => sent.includes("flushed 0"));
+  assert.deepEqual(sent, ["sound", "warning invalid_request", "flushed 0"]);
+  session.speak("аа. ".repeat(3));
+  session.flush();
+  await eventually("flushed", () => sent.includes("flushed 1"));
+  assert.deepEqual(sent.slice(3), ["sound", "flushed 1"]);
+  assert.deepEqual([synthesizer.begun.length, new Set(synthesizer.begun).size], [6, 1]);
+  assert.equal(meter.calls.at(-1), "settle 12");
+});
+
+test("an error of the client ends the session", () => {
+  const { session, sent, closed } = openSession();
+  session.refuse(new ServiceError("INVALID_REQUEST", "options must be valid"));
+  assert.deepEqual([sent, closed], [["error invalid_request"], [4400]]);
+});
+
 test("a clear in mid-sentence ends its synthesis, and no more of its audio follows", async () => {
   const { session, synthesizer, meter, sent, counted, heard } = openSession();
   session.speak("Бұл жерде ждет. Келесі сөйлем. Тағы бір сөйлем. ");

@@ -1,6 +1,7 @@
 import type { AttackCase } from "../support/attack-case.js";
 import { FLOODS } from "./floods.js";
 import { REQUESTS } from "./requests.js";
+import { SPEECH } from "./speech.js";
 
-/** All attacks of `npm run attack`. Each file in this folder covers one topic. */
-export const CASES: readonly AttackCase[] = [...FLOODS, ...REQUESTS];
+/** Every attack of `npm run attack`; each file of this folder is a topic. */
+export const CASES: readonly AttackCase[] = [...FLOODS, ...SPEECH, ...REQUESTS];

@@ -4,14 +4,36 @@ import { frame, OPCODE } from "../support/web-socket-client.js";
 const EMPTY = new Uint8Array(0);
 const ONE = new Uint8Array(1);
 const text = (content: string) => frame(content, { opcode: OPCODE.text });
+const STREAM = "/v1/stream";
 const LISTEN = "/v1/listen";
 const REALTIME = "/v1/realtime";
 const TURNS = "/v2/listen";
-const SPEAK = "/v1/speak";
 const FORM_HEAD =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n';
 
-/** Uploads in one-byte chunks, and live sockets that send the most expensive messages at full speed. */
+/** Frames of any socket that end its connection. */
+const BROKEN_FRAMES: readonly ((path: string) => AttackCase)[] = [
+  (path) =>
+    socketFlood(`${path}: messages of 2 MiB`, {
+      path,
+      unit: frame(new Uint8Array(2 << 20), { opcode: OPCODE.text }),
+      unitsPerSocket: 2,
+    }),
+  (path) =>
+    socketFlood(`${path}: a frame of a terabyte`, {
+      path,
+      first: Buffer.from([0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+      unit: Buffer.alloc(1 << 16),
+    }),
+  (path) =>
+    socketFlood(`${path}: text that is not UTF-8`, {
+      path,
+      unit: frame(Uint8Array.of(0xff), { opcode: OPCODE.text }),
+      unitsPerSocket: 1,
+    }),
+];
+
+/** Uploads in one-byte chunks, and live sockets that send the most expensive messages as fast as possible. */
 export const FLOODS: readonly AttackCase[] = [
   // A baseline that shows the noise of the machine.
   { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
@@ -27,6 +49,23 @@ export const FLOODS: readonly AttackCase[] = [
     path: "/v1/audio/transcriptions",
     contentType: "multipart/form-data; boundary=b",
     first: FORM_HEAD,
+    chunkBytes: 1,
+    connections: 2,
+    contentBytes: 35_000_000,
+    comesBack: true,
+  }),
+  uploadFlood("one-byte chunks, form for events", {
+    path: "/v1/audio/transcriptions",
+    contentType: "multipart/form-data; boundary=b",
+    first: `--b\r\nContent-Disposition: form-data; name="stream"\r\n\r\ntrue\r\n${FORM_HEAD}`,
+    chunkBytes: 1,
+    connections: 2,
+    contentBytes: 35_000_000,
+    comesBack: true,
+  }),
+  uploadFlood("one-byte chunks, in Deepgram's shape", {
+    path: LISTEN,
+    contentType: "application/octet-stream",
     chunkBytes: 1,
     connections: 2,
     contentBytes: 35_000_000,
@@ -53,6 +92,14 @@ export const FLOODS: readonly AttackCase[] = [
     unit: frame(new Uint8Array(125), { opcode: OPCODE.ping }),
     isDeaf: true,
   }),
+  ...[STREAM, LISTEN, TURNS, REALTIME].flatMap((path) => BROKEN_FRAMES.map((broken) => broken(path))),
+  ...[LISTEN, TURNS, REALTIME].map((path) =>
+    socketFlood(`${path}: long pings, nothing read`, {
+      path,
+      unit: frame(new Uint8Array(125), { opcode: OPCODE.ping }),
+      isDeaf: true,
+    }),
+  ),
   socketFlood("pongs", { unit: frame(EMPTY, { opcode: OPCODE.pong }) }),
   socketFlood("a message in one-byte fragments", {
     first: frame(ONE, { opcode: OPCODE.binary, isFinal: false }),
@@ -76,6 +123,10 @@ export const FLOODS: readonly AttackCase[] = [
     path: REALTIME,
     unit: text('{"type":"input_audio_buffer.append","audio":"AAA="}'),
   }),
+  socketFlood("realtime: audio that is no base64", {
+    path: REALTIME,
+    unit: text(`{"type":"input_audio_buffer.append","audio":"${"*".repeat(10_000)}"}`),
+  }),
   socketFlood("realtime: clears", { path: REALTIME, unit: text('{"type":"input_audio_buffer.clear"}') }),
   socketFlood("realtime: updates", {
     path: REALTIME,
@@ -91,11 +142,7 @@ export const FLOODS: readonly AttackCase[] = [
     ]),
   }),
   socketFlood("turns: Configure", { path: TURNS, unit: text('{"type":"Configure"}') }),
-  socketFlood("speak: letters", { path: SPEAK, unit: text('{"type":"Speak","text":"а"}') }),
-  socketFlood("speak: sentences that are cleared", {
-    path: SPEAK,
-    unit: Buffer.concat([text('{"type":"Speak","text":"Сәлем. "}'), text('{"type":"Clear"}')]),
-  }),
+  socketFlood("turns: pings", { path: TURNS, unit: frame(EMPTY, { opcode: OPCODE.ping }) }),
   socketFlood("listen: garbage text", { path: LISTEN, unit: text("{") }),
   socketFlood("listen: one-byte audio", { path: LISTEN, unit: frame(ONE, { opcode: OPCODE.binary }) }),
   socketFlood("listen: Finalize", { path: LISTEN, unit: text('{"type":"Finalize"}') }),

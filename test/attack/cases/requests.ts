@@ -14,6 +14,11 @@ export const REQUESTS: readonly AttackCase[] = [
     unit: () =>
       get("/v1/stream", "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"),
   }),
+  requestFlood("halves of upgrades", {
+    connections: 200,
+    unitsPerConnection: 1,
+    unit: () => "GET /v1/realtime HTTP/1.1\r\nHost: dauys.test\r\nUpgrade: web",
+  }),
   requestFlood("long e-mail address", {
     ...OPEN,
     unit: () =>
@@ -42,7 +47,7 @@ function get(path: string, headers = ""): string {
   return `GET ${path} HTTP/1.1\r\nHost: dauys.test\r\n${headers}\r\n`;
 }
 
-function post(path: string, json: string, key?: string): string {
+export function post(path: string, json: string, key?: string): string {
   const authorization = key === undefined ? "" : `Authorization: Bearer ${key}\r\n`;
   const head = `Host: dauys.test\r\n${authorization}Content-Type: application/json\r\n`;
   return `POST ${path} HTTP/1.1\r\n${head}Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;

@@ -148,6 +148,8 @@ export interface RequestFloodArgs {
   readonly connections: number;
   /** Units per connection. Afterwards it waits at most a second for the service to close it. */
   readonly unitsPerConnection: number;
+  /** A client that reads nothing. */
+  readonly isDeaf?: boolean;
   readonly seconds: number;
 }
 
@@ -169,10 +171,12 @@ export async function floodRequests(args: RequestFloodArgs, control: ThreadContr
           continue;
         }
         tally.opened++;
+        if (args.isDeaf === true) connection.socket.pause();
         await Promise.race([connection.write(block), pace(1_000)]);
         tally.sent += args.unitsPerConnection;
         await connection.until(() => false, 1_000);
-        tally.ended(connection.isClosed ? "closed" : "open");
+        const status = args.isDeaf === true ? await statusOf(connection) : "";
+        tally.ended(`${status}${connection.isClosed ? "closed" : "open"}`);
         connection.destroy();
       } while (!isOver() && (await rest()));
     }),
@@ -180,7 +184,14 @@ export async function floodRequests(args: RequestFloodArgs, control: ThreadContr
   return tally.report;
 }
 
-/** Encodes one chunk of a chunked body. */
+/** Reads the response that a client has ignored so far. */
+async function statusOf(connection: RawConnection): Promise<string> {
+  connection.socket.resume();
+  const hasStatus = await connection.until(({ received }) => received.length >= 12, 500);
+  return hasStatus ? `${connection.received.toString("latin1", 9, 12)} ` : "";
+}
+
+/** One chunk of a chunked body. */
 export function chunk(content: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`);
 }

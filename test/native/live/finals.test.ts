@@ -157,5 +157,9 @@ test("audio after a finalize mark is not decoded before the mark arrives", async
     finals[0]?.map(({ type }) => type),
     ["final", "finalized", "final"],
   );
+  assert.deepEqual(
+    finals[0]?.map((answer) => answer.type === "final" && answer.isFromFinalize === true),
+    [true, false, false],
+  );
   assert.deepEqual(finals[1], finals[0]);
 });
