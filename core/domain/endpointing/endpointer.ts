@@ -256,19 +256,12 @@ export class Endpointer {
   #isNearSpeech(frame: number): boolean {
     const { onThreshold, offThreshold } = this.#options;
     const threshold = this.#isSpeech ? offThreshold : onThreshold;
-    const needed = this.#isOpen
-      ? this.#speaker.toHold(threshold, this.#frames.level(frame))
-      : this.#speaker.toOpen(threshold, this.#levelOfRun(frame), frame);
-    return this.#frames.probability(frame) >= needed;
-  }
-
-  /** Returns the highest level of a run of speech: a quiet consonant may follow the first vowel of a sentence. */
-  #levelOfRun(frame: number): number {
-    let level = this.#frames.level(frame);
-    // Frames of the utterance before are unknown to a session that was replayed from its end.
-    for (let before = Math.max(this.#earliestStart, frame - this.#speechRun); before < frame; before++)
-      level = Math.max(level, this.#frames.level(before));
-    return level;
+    const probability = this.#frames.probability(frame);
+    if (this.#isOpen) return probability >= this.#speaker.toHold(threshold, this.#frames.level(frame));
+    // A quiet consonant may follow the first vowel. A session replayed from the last end knows no frame before it.
+    const runStart = Math.max(this.#earliestStart, frame - this.#speechRun);
+    const level = this.#frames.highestLevel(runStart, frame + 1);
+    return probability >= this.#speaker.toOpen(threshold, level, frame);
   }
 
   #isOver(silenceFrames: number): boolean {
@@ -384,7 +377,7 @@ function checkedOptions(options: EndpointerOptions): EndpointerOptions {
   const { onThreshold, offThreshold, openingFrames, leadFrames, pauseFrames, longestFrames } = options;
   if (!(offThreshold <= onThreshold)) {
     throw new RangeError(
-      `offThreshold must be at most ${onThreshold} (onThreshold), received ${offThreshold}`,
+      `offThreshold must be at most onThreshold (${onThreshold}), received ${offThreshold}`,
     );
   }
   for (const [name, value, least] of [

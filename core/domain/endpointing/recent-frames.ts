@@ -51,6 +51,13 @@ export class RecentFrames {
     return this.#levels[this.#slot(frame)]!;
   }
 
+  /** Returns the highest level of frames [first, end). */
+  highestLevel(first: number, end: number): number {
+    let level = this.level(first);
+    for (let frame = first + 1; frame < end; frame++) level = Math.max(level, this.level(frame));
+    return level;
+  }
+
   hasLetter(frame: number): boolean {
     return this.#letterFlags[this.#slot(frame)] === 1;
   }
