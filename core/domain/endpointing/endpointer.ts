@@ -376,9 +376,7 @@ interface SpeechEnd {
 function checkedOptions(options: EndpointerOptions): EndpointerOptions {
   const { onThreshold, offThreshold, openingFrames, leadFrames, pauseFrames, longestFrames } = options;
   if (!(offThreshold <= onThreshold)) {
-    throw new RangeError(
-      `offThreshold must be at most onThreshold (${onThreshold}), received ${offThreshold}`,
-    );
+    throw new RangeError(`offThreshold must be at most ${onThreshold}, received ${offThreshold}`);
   }
   for (const [name, value, least] of [
     ["openingFrames", openingFrames, 1],
