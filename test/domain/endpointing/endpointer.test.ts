@@ -187,7 +187,7 @@ test("milliseconds become whole frames, rounded up", () => {
 test("contradictory options are rejected by name", () => {
   assert.throws(
     () => new Endpointer({ offThreshold: 0.6 }),
-    /offThreshold must be at most 0.5 .*received 0.6/,
+    /offThreshold must be at most 0.5, received 0.6/,
   );
   assert.throws(() => new Endpointer({ pauseFrames: 0 }), /pauseFrames .*received 0/);
   assert.throws(() => new Endpointer({ longestFrames: 100 }), /longestFrames .*received 100/);
