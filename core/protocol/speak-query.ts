@@ -5,7 +5,7 @@ import { ServiceError } from "../domain/errors.js";
 import { looseBody, oneOf, parseWith, shown } from "./fields.js";
 import { refuseFeatures } from "./listen-query.js";
 import { type Query, readQuery } from "./query.js";
-import { SPEED_RULE, type SynthesisRequest, textField, withText } from "./synthesis-request.js";
+import { SPEED_RULE, STREAMED_NFE, type SynthesisRequest, textField, withText } from "./synthesis-request.js";
 
 const ENCODINGS = ["linear16", "mulaw", "alaw"] as const satisfies readonly StreamedFormat[];
 const CONTAINERS = ["wav", "none"] as const;
@@ -17,8 +17,6 @@ const SAMPLE_RATES_HZ: Readonly<Record<StreamedFormat, readonly number[]>> = {
 };
 /** Deepgram's voice names, which mean the default voice. */
 const VOICE_ALIAS = /^aura(?:-\d)?-[a-z]{1,30}(?:-[a-z]{2})?$/;
-/** With half the usual steps, the first audio arrives in half the time; see `/v1/audio/speech`. */
-const STREAMED_NFE = 16;
 
 /** Would send results to another address, which this service never does. */
 const MISSING = ["callback"];
@@ -34,6 +32,14 @@ export const SPEECH_FORMAT_FIELDS = {
   }),
 };
 
+export const SPEED_FIELD = z
+  .string()
+  .optional()
+  .meta({
+    type: "number",
+    description: `Multiplier of the voice's own tempo, ${SPEED_RULE.min} to ${SPEED_RULE.max}`,
+  });
+
 const SHARED = {
   model: z
     .string()
@@ -45,13 +51,7 @@ const SHARED = {
       examples: ["aigul"],
     }),
   ...SPEECH_FORMAT_FIELDS,
-  speed: z
-    .string()
-    .optional()
-    .meta({
-      type: "number",
-      description: `Multiplier of the voice's own tempo, ${SPEED_RULE.min} to ${SPEED_RULE.max}`,
-    }),
+  speed: SPEED_FIELD,
 };
 const OTHERS = { passed: IGNORED, alsoKnown: MISSING };
 

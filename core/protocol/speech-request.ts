@@ -6,6 +6,7 @@ import {
   ROOM_TONE,
   SEED,
   SPEED,
+  STREAMED_NFE,
   type SynthesisRequest,
   textField,
   VOICE,
@@ -15,8 +16,6 @@ import {
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"];
 const FORMATS = ["wav", "pcm"] as const;
-/** OpenAI's clients play audio as it arrives, and with half the steps the first sound takes half the time. */
-const STREAMED_NFE = 16;
 
 export const SPEECH_REQUEST = looseBody({
   input: textField("input"),

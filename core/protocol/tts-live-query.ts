@@ -3,11 +3,15 @@ import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, queryInteger, shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
-import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf, speedOf } from "./speak-query.js";
-import { NFE_RULE, SPEED_RULE, SYNTHESIS_MODEL_MEANS, type SynthesisRequest } from "./synthesis-request.js";
+import {
+  SPEECH_FORMAT_FIELDS,
+  SPEED_FIELD,
+  type SpeechFormat,
+  sampleRateOf,
+  speedOf,
+} from "./speak-query.js";
+import { NFE_RULE, STREAMED_NFE, SYNTHESIS_MODEL_MEANS, type SynthesisRequest } from "./synthesis-request.js";
 
-/** With half the usual steps, the first audio arrives in half the time; see `/v1/audio/speech`. */
-const LIVE_NFE = 16;
 const MOST_SEED = 0xffff_ffff;
 
 /** Query of the WebSocket `/v1/tts/live`. */
@@ -18,14 +22,8 @@ export const TTS_LIVE_QUERY = {
       .string()
       .optional()
       .meta({ description: "A voice from the catalog; the model's default voice when absent" }),
-    speed: z
-      .string()
-      .optional()
-      .meta({
-        type: "number",
-        description: `Multiplier of the voice's own tempo, ${SPEED_RULE.min} to ${SPEED_RULE.max}`,
-      }),
-    nfe: queryInteger("nfe", { ...NFE_RULE, otherwise: LIVE_NFE }).meta({
+    speed: SPEED_FIELD,
+    nfe: queryInteger("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
       description: "Solver steps: 16 is fast, 32 is quality",
     }),
     normalize: flag("normalize", true).meta({ description: "Reads figures, dates and the like as words" }),

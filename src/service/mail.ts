@@ -4,7 +4,7 @@ import { SmtpMailer } from "../mail/smtp-mailer.js";
 import type { Config } from "../settings/settings.js";
 import type { LowBalances } from "../store/accounts/low-balances.js";
 import type { Owned } from "./base.js";
-import type { Repeat } from "./watch-endings.js";
+import { type Repeat, repeatAlone } from "./watch-endings.js";
 
 const LOW_BALANCES_EVERY_MS = 60_000;
 
@@ -35,7 +35,7 @@ export function warnOfLowBalances(parts: {
   readonly repeat: Repeat;
   readonly log: Log;
 }): () => void {
-  const { lowBalances, mailing, limitCredits, repeat, log } = parts;
+  const { lowBalances, mailing, limitCredits, log } = parts;
   const { mailer, publicUrl } = mailing;
   const look = async () => {
     for (const { organizationId, name, available, owners } of await lowBalances.claim(limitCredits)) {
@@ -51,14 +51,5 @@ export function warnOfLowBalances(parts: {
         );
     }
   };
-  let isLooking = false;
-  return repeat(() => {
-    if (isLooking) return;
-    isLooking = true;
-    look()
-      .catch((error: unknown) => log.warn({ err: error }, "check for low balances failed"))
-      .finally(() => {
-        isLooking = false;
-      });
-  }, LOW_BALANCES_EVERY_MS);
+  return repeatAlone(parts, look, { everyMs: LOW_BALANCES_EVERY_MS, name: "check for low balances" });
 }

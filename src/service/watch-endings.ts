@@ -13,6 +13,24 @@ export const repeatByTimer: Repeat = (act, everyMs) => {
   return () => clearInterval(timer);
 };
 
+/** Repeats `work`, but never twice at a time. A failure is logged; the next time tries again. */
+export function repeatAlone(
+  { repeat, log }: { readonly repeat: Repeat; readonly log: Log },
+  work: () => Promise<void>,
+  { everyMs, name }: { readonly everyMs: number; readonly name: string },
+): () => void {
+  let isAtWork = false;
+  return repeat(() => {
+    if (isAtWork) return;
+    isAtWork = true;
+    work()
+      .catch((error: unknown) => log.warn({ err: error }, `${name} failed`))
+      .finally(() => {
+        isAtWork = false;
+      });
+  }, everyMs);
+}
+
 /**
  * Checks every half minute whether the keys of open live sockets, and the sessions behind playground keys,
  * were revoked by a command, or by another service on the same database. This service knows immediately about
@@ -26,7 +44,7 @@ export function watchEndings(parts: {
   readonly repeat: Repeat;
   readonly log: Log;
 }): () => void {
-  const { store, endings, repeat, log } = parts;
+  const { store, endings } = parts;
   const look = async () => {
     for (const key of await store.apiKeys.endedAmong(endings.watchedKeys)) {
       if (key.isRevoked) endings.endKey(key.id);
@@ -37,15 +55,6 @@ export function watchEndings(parts: {
     const good = new Set(await store.console.users.goodPlaces(places));
     for (const place of places) if (!good.has(place)) endings.endPlace(place);
   };
-  let isLooking = false;
-  return repeat(() => {
-    if (isLooking) return;
-    isLooking = true;
-    // Without the database, no key ends. The next check tries again.
-    look()
-      .catch((error: unknown) => log.warn({ err: error }, "check for revoked keys failed"))
-      .finally(() => {
-        isLooking = false;
-      });
-  }, ENDINGS_EVERY_MS);
+  // Without the database, no key ends; the next check tries again.
+  return repeatAlone(parts, look, { everyMs: ENDINGS_EVERY_MS, name: "check for revoked keys" });
 }
