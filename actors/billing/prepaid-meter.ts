@@ -13,7 +13,8 @@ const NOTHING_TO_CHARGE = {
 
 /**
  * Meters repeated work that the client has already paid for, in full or up to some point, and charges only
- * the rest. The charges add up to at most the price of the work, and to less than one unit below it.
+ * the rest. All charges together never exceed the price of the work, and fall short of it by less than the
+ * price of one unit.
  */
 export class PrepaidMeter implements UsageMeter {
   readonly #meter: UsageMeter;

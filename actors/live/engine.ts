@@ -208,7 +208,7 @@ export class LiveEngine implements LiveDecoder {
     else for (const answer of message.answers) this.#feeds.get(answer.session)?.onAnswer(answer);
   }
 
-  /** Fails the sessions of a lane that was given up. After the last lane, fails all sessions. */
+  /** Fails the sessions of a lane that was given up. If no lane is left, fails all sessions. */
   #failLost(feeds: ReadonlySet<RingFeed>): void {
     const lost = this.#leastLoaded() === null ? this.#feeds.values() : feeds;
     for (const feed of [...lost]) feed.fail(NOT_AVAILABLE);

@@ -167,7 +167,7 @@ function planSentences(
   });
 }
 
-/** A sentence with something to say. */
+/** A sentence that has something to speak. */
 interface SaidSentence {
   readonly written: string;
   readonly pieces: readonly SpokenPiece[];

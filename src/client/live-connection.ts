@@ -23,7 +23,7 @@ export interface LiveConnectionParts {
   readonly onSent: () => void;
 }
 
-/** Runs one socket of a live session, and sends the history from some position on, as it grows. */
+/** Runs one socket of a live session. Sends the history as it grows, from a given position on. */
 export class LiveConnection {
   readonly #parts: LiveConnectionParts;
   readonly #reader: LiveHistoryReader;

@@ -102,7 +102,7 @@ export interface AnswerFilesOptions {
   readonly capacityBytes: number;
   /** Owners of files from an earlier run, by ID. */
   readonly owners?: ReadonlyMap<string, string>;
-  /** The disk with the folder. If it is short of space, the oldest files are deleted. */
+  /** The disk that contains the folder. If it is short of space, the oldest files are deleted. */
   readonly disk?: DiskSpace;
   readonly log: Log;
 }
@@ -120,7 +120,7 @@ interface KeptFile {
  */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;
-  /** Files, oldest first. */
+  /** The stored files, oldest first. */
   readonly #kept = new Map<string, KeptFile>();
   /** Bytes by owner, including unfinished files. */
   readonly #bytesOf = new Map<string, number>();

@@ -7,7 +7,7 @@ import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../../core/ports/
 export const LONGEST_UPLOAD_BYTES = 999_999_999;
 /** Small chunks are joined into writes of this size. */
 const WRITE_BYTES = 64 * 1024;
-/** The longest file fetched from a URL. */
+/** Size of the largest file that is fetched from a URL. */
 export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**

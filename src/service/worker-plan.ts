@@ -144,8 +144,8 @@ export interface PlannedModels {
 }
 
 /**
- * Plans for the default models together. Plans for each other model as if it replaced its default, within the
- * memory that the defaults leave, since it loads on demand.
+ * Plans the workers of the default models together. Each other model loads on demand, so it is planned as if
+ * it replaced the default of its task, within the memory that the defaults leave.
  * @param deviceCount returns the number of devices that an engine's workers use; null on the CPU
  */
 export async function planModels(

@@ -59,7 +59,7 @@ const SERVICE_ID_FILE = "service-id";
 const JOURNAL_FILE = "usage-journal";
 const REACHABLE_WITHIN_MS = 15_000;
 const CLOSE_WITHIN_S = 3;
-/** Orchestrators poll. A database that takes longer than this cannot serve clients. */
+/** If the database takes longer than this to respond, health checks report that it cannot serve clients. */
 const ANSWERS_WITHIN_MS = 2_000;
 
 /**

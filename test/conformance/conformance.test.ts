@@ -60,7 +60,7 @@ describe("a server that", { concurrency: 4 }, () => {
   }
 });
 
-test("every case is failed by a faulty server", () => {
+test("for every case there is a faulty server that fails it", () => {
   const found = new Set(FAULTS.map(({ foundBy }) => foundBy));
   const ids = [...LIVE_CASES, ...SPEECH_CASES].map(({ id }) => id);
   assert.deepEqual([...found], ids);

@@ -144,7 +144,7 @@ describe("a cold service", () => {
     assert.equal(await page.getByText(COLD).count(), 0);
   });
 
-  test("listen says so while it connects, and transcribes speech from that time", async () => {
+  test("listen shows that it is connecting, and transcribes speech from that time", async () => {
     await open("Listen");
     gate.hold();
     await page.getByRole("button", { name: "Start listening" }).click();

@@ -21,7 +21,7 @@ import { SILENT } from "../support/silent-log.js";
 export const PUBLIC_URL = "https://speech.example.org";
 export const PASSWORD = "correct horse battery";
 
-/** Facts of a service with default settings, a price and a contact. */
+/** What the console states about a service with default settings, a price and a contact. */
 const FACTS: ServiceFacts = {
   serve: ["synthesis", "transcription", "live"],
   tariffs: DEFAULT_TARIFFS,

@@ -193,7 +193,7 @@ function rain(seconds: number): Int16Array {
   });
 }
 
-/** Numbers from 0 to 1, the same sequence for the same seed. */
+/** Returns numbers from 0 to 1. The same seed gives the same sequence. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

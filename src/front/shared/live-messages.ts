@@ -36,7 +36,7 @@ export type Verdict = "take" | "flood" | "drop" | "cut";
 /** Limits how much work one client's messages cause, so that other clients are served in time. */
 export class MessageBudget {
   readonly #tokens: TokenBucket;
-  /** Never reduced for a watched address: parsing text has never delayed other clients. */
+  /** Not reduced for a watched address, because parsing text has never delayed other clients. */
   readonly #textTokens: TokenBucket;
   #isFlooded = false;
   #dropped = 0;

@@ -207,7 +207,7 @@ function tooLarge(maxBytes: number): ServiceError {
 }
 
 const LONGEST_URL = 4_096;
-/** Ports below this belong to system services. Of those, only the web's are allowed. */
+/** Ports below this belong to system services. Only the ports of the web are allowed among them. */
 const FIRST_USER_PORT = 1_024;
 const WEB_PORTS = [80, 443];
 

@@ -18,7 +18,7 @@ export async function quantizeInstalled(
   install: string,
   { onProgress }: Required<Pick<QuantizeOptions, "onProgress">>,
 ): Promise<QuantizedPackage & { readonly folder: string }> {
-  // Not `-int8`, which is the hub's int8 variant, with different weights.
+  // The suffix is not `-int8`, because that names the hub's int8 variant, which has different weights.
   const id = `${manifest.id}-own-int8`;
   const target = join(install, id);
   if ((await stat(target).catch(() => null)) !== null)

@@ -6,7 +6,7 @@ import type { ClaimedRow, IdempotencyKeys } from "./idempotency-keys.js";
 import { METERING_UNAVAILABLE } from "./metering-errors.js";
 import { Settlements } from "./settlements.js";
 
-/** A hold is settled moments after its response. A claim waits for that this long, and checks this often. */
+/** A hold is settled moments after its response. A claim waits for that, and checks at this interval. */
 const SETTLING_PAUSE_MS = 50;
 const SETTLING_PAUSES = 10;
 /** Time that shutdown waits until the end of every attempt is written. */

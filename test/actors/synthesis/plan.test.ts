@@ -135,7 +135,7 @@ test("an answer longer than an hour is rejected, including slow speech and pause
     return true;
   });
   assert.ok((await slowly(filled("Бүгін күн жылы, ертең жаңбыр жауады. "), 0.5)).sentences.length > 0);
-  // 40 minutes of paragraphs, plus half an hour of short ones.
+  // Normal paragraphs of 40 minutes, plus short ones of half an hour.
   const paragraphs = filled("а\n\n");
   assert.ok((await slowly(paragraphs, 1)).sentences.length > 0);
   const pauses = "[pause 10s]".repeat(12);

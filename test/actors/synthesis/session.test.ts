@@ -172,7 +172,7 @@ test("at most two sentences are synthesized for a reader that stops reading", as
   await iterator.return?.();
 });
 
-/** A sample lasts ten seconds, and so does a letter. */
+/** At this rate a sample lasts ten seconds, and so does a spoken letter. */
 const SLOW_RATE_HZ = 0.1;
 
 for (const delivery of ["chunks", "sentences"] as const) {
@@ -226,7 +226,7 @@ test("a failure rejects the waiting read and every later one", async () => {
   await assert.rejects(iterator.next(), hasCode("WORKER_LOST"));
 });
 
-test("a failure between reads is kept for the next one", async () => {
+test("a failure between reads is kept for the next read", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b"), synthesizer);
   const iterator = session.chunks()[Symbol.asyncIterator]();
@@ -342,7 +342,7 @@ test("a reader of sentences has a deadline for the first one, a reader of the wh
 
 test("speech ends after an hour, regardless of the plan's estimate", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  // A sample lasts ten seconds, and so does a letter.
+  // At this rate a sample lasts ten seconds, and so does a spoken letter.
   const slowly = (...texts: readonly string[]) => ({ ...planOf(...texts), sampleRateHz: 0.1 });
   const session = sessionOf(slowly("a".repeat(300), "b".repeat(50), "c".repeat(9)), synthesizer, "whole");
   let samples = 0;

@@ -34,7 +34,7 @@ test("melody widens pitch around the voice's mean and adapts the condition", () 
   const octave = Math.log(2) / 0.5;
   assert.deepEqual(
     [...f0].map((hz) => Math.round(hz * 10) / 10),
-    // Half an octave further on each side. 566 Hz is beyond the model's range.
+    // The range is half an octave wider on each side. 566 Hz is beyond the model's range.
     [200, 70.7, 480, 200],
   );
   const shifts = [...condition].map((value) => value - 5);
