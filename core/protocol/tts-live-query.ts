@@ -6,7 +6,7 @@ import { type Query, readQuery } from "./query.js";
 import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf, speedOf } from "./speak-query.js";
 import { NFE_RULE, SPEED_RULE, SYNTHESIS_MODEL_MEANS, type SynthesisRequest } from "./synthesis-request.js";
 
-/** With half the usual steps, the first audio arrives in half the time; see `/v1/audio/speech`. */
+/** Half the usual steps halve the time to first audio; see `/v1/audio/speech`. */
 const LIVE_NFE = 16;
 const MOST_SEED = 0xffff_ffff;
 
@@ -26,15 +26,15 @@ export const TTS_LIVE_QUERY = {
         description: `Multiplier of the voice's own tempo, ${SPEED_RULE.min} to ${SPEED_RULE.max}`,
       }),
     nfe: queryInteger("nfe", { ...NFE_RULE, otherwise: LIVE_NFE }).meta({
-      description: "Solver steps: 16 is fast, 32 is quality",
+      description: "Solver steps: 16 is faster, 32 sounds better",
     }),
-    normalize: flag("normalize", true).meta({ description: "Reads figures, dates and the like as words" }),
+    normalize: flag("normalize", true).meta({ description: "Reads numbers, dates and the like as words" }),
     seed: z.string().optional().meta({
       type: "integer",
-      description: "Another seed gives another take; from the text of each sentence when absent",
+      description: "Each seed gives another take; by default derived from the text of each sentence",
     }),
     room_tone: flag("room_tone", true).meta({
-      description: "Noise at -70 dB under the audio; false leaves digital silence where nobody speaks",
+      description: "Noise at -70 dB under the audio; false leaves digital silence between words",
     }),
     ...SPEECH_FORMAT_FIELDS,
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
@@ -44,7 +44,7 @@ export const TTS_LIVE_QUERY = {
 
 /** Options of a client of `/v1/tts/live`. */
 export interface TtsLiveOptions extends SpeechFormat {
-  /** Everything but the text. */
+  /** Everything except the text. */
   readonly manner: Omit<SynthesisRequest, "text">;
   readonly model: SpeakingModel;
   readonly voice: string;

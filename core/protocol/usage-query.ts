@@ -5,7 +5,7 @@ import { shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 
 const DAY_MS = 86_400_000;
-/** Days up to today by default. */
+/** Default number of days, up to today. */
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 
@@ -37,7 +37,7 @@ function day(name: string) {
   return z.string().refine(isDay, { error }).optional();
 }
 
-/** Only days of this millennium; others are typos. */
+/** Whether a day is in this millennium; others are typos. */
 function isDay(text: string): boolean {
   if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(text);

@@ -98,7 +98,7 @@ export function requireDiarization({ diarization }: Pick<Catalog, "diarization">
   if (diarization !== undefined) return;
   throw new ServiceError(
     "DIARIZATION_UNAVAILABLE",
-    "diarize needs a model for diarization, and none is installed: run dauys models add speakers-eres2net",
+    "diarize requires a diarization model, and none is installed: run dauys models add speakers-eres2net",
     { param: "diarize" },
   );
 }

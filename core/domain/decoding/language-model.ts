@@ -170,7 +170,7 @@ export function requireVocabulary(
   const different = vocabulary.findIndex((output, token) => output !== model.vocabulary[token]);
   if (different < 0 && model.vocabulary.length === vocabulary.length) return;
   const found = `${model.vocabulary.length} outputs against ${vocabulary.length}`;
-  throw brokenLanguageModel(`its vocabulary must be the recogniser's, found ${found}`);
+  throw brokenLanguageModel(`its vocabulary must match the recogniser's, found ${found}`);
 }
 
 /** Returns the first arc of every state, and the end of the last. */

@@ -278,7 +278,7 @@ class StateWalk {
     return lowerSum;
   }
 
-  /** Codes the back-off weight by the weight that makes the sum one. */
+  /** Codes the back-off weight, predicted as the weight that makes the sum one. */
   #codeBackoff(state: number, lowerSum: number): void {
     const { logs, backoffs } = this.#tables;
     const { backoffOfOne, backoffSlope } = this.#scales;

@@ -17,7 +17,7 @@ export function pulseTrain(f0: Float32Array, hopSamples: number, sampleRateHz: n
   return new PulseTrain(f0, hopSamples, sampleRateHz).upTo(f0.length * hopSamples);
 }
 
-/** The same pulse train, computed as far as it is needed. */
+/** The same pulse train, computed only as far as needed. */
 export class PulseTrain {
   readonly #f0: Float32Array;
   readonly #hopSamples: number;

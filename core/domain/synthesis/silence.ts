@@ -32,9 +32,8 @@ export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: nu
 }
 
 /**
- * Does the same while only the beginning of a piece is known. `start` is final; frames before `stop` may be
- * sent in any case. Silence at the end of the known part waits, because speech or the end of the piece may
- * follow.
+ * Trims while only the start of a piece is known. `start` is final; frames before `stop` may be sent in any
+ * case. Silence at the end of the known part waits, because speech or the end of the piece may follow.
  *
  * @param mel `[known frames, melBins]`
  * @param piece.frames of the whole piece

@@ -45,7 +45,7 @@ const NO_NOUN = new Set(
 /** From this number on, the noun alone does not imply a genitive. */
 const LEAST_LARGE = 100;
 
-/** Possible cases and genders of a number, judged by the words around it, the likeliest first. */
+/** A possible case and gender of a number, judged by the words around it; the likeliest come first. */
 type Option = Pick<Grammar, "case" | "gender"> & { readonly isAnimate?: boolean };
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
@@ -137,7 +137,7 @@ function likeNominative(gender: Gender): Option[] {
   ];
 }
 
-/** By the ending of a noun after two and more. */
+/** Judges by the ending of a noun after two or more. */
 function optionsOfSeveral(word: string, isFew: boolean): Option[] {
   const gender = /[ыи]$/.test(word) ? "feminine" : "masculine";
   if (/(?:[аяь]|[ыи])ми$/.test(word)) return [{ case: "instrumental", gender }];
@@ -154,10 +154,10 @@ function optionsOfSeveral(word: string, isFew: boolean): Option[] {
   return [];
 }
 
-/** By the ending of a noun or an adjective after one, twenty-one and so on. */
+/** Judges by the ending of a noun or an adjective after one, twenty-one and so on. */
 function optionsOfOne(word: string): Option[] {
   const of = (gender: Gender, ...cases: Case[]): Option[] => cases.map((found) => ({ case: found, gender }));
-  // A verb.
+  // This is a verb.
   if (/(?:ся|сь)$/.test(word)) return [];
   if (/(?:[ыи]й)$/.test(word)) return of("masculine", "nominative", "accusative");
   if (/(?:[ое]го)$/.test(word)) return of("masculine", "genitive");
