@@ -5,7 +5,7 @@ import type { ModelPackage } from "../models/package.js";
 import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
 
-/** A text to read, with the model for it: the same in all tasks of a thread. */
+/** A text to read, with its model, which is the same in all tasks of a thread. */
 export interface ThreadTask {
   readonly task: ReadingTask;
   /** Null for the shipped model. */

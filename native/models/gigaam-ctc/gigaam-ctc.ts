@@ -44,8 +44,9 @@ export async function loadGigaamCtc(
     hopSamples: logMel.options.hopSamples,
     longestSeconds,
     windows,
-    // 8 kHz audio resampled in floats is exactly silent above 4 kHz, unlike all training audio: word errors
-    // nearly double. Files and sessions hold 16 bits anyway, so rounding again changes nothing there.
+    // 8 kHz audio resampled in floats is exactly silent above 4 kHz, unlike all training audio, which nearly
+    // doubles word errors. Files and sessions have 16 bits anyway, so for them rounding again changes
+    // nothing.
     features: (pcm) => features(roundedTo16Bits(pcm)),
   });
 }

@@ -15,7 +15,8 @@ import type { PunctuationModel } from "../punctuation-model.js";
 import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
 /**
- * Words in a window, and the number of them that the next window repeats: results are taken from the middle.
+ * Number of words in a window, and number of them that the next window repeats: results are taken from the
+ * middle.
  */
 const WINDOW = 200;
 const OVERLAP = 50;
@@ -45,7 +46,7 @@ export class Punctuator implements PunctuationModel {
 
   /**
    * Loads a package whose files have the hashes in its manifest.
-   * @throws {ServiceError} `MODEL_BROKEN` with the file and what is wrong with it
+   * @throws {ServiceError} `MODEL_BROKEN` with the file and the reason
    */
   static async loadPackage(
     model: ModelPackage<PunctuationManifest>,
