@@ -24,10 +24,10 @@ const CHOSEN = {
   synthesisStreamsPerSession: 0.1,
 } as const;
 
-/** As measured by `ledger`: with many organizations, and with one. */
+/** Numbers of organizations measured by `ledger`: many, and one. */
 const LEDGER_ORGANIZATIONS = 200;
 
-/** Inputs from saved results, and the ones above. */
+/** Returns the inputs from saved results, and those above. */
 function savedInputs(): CapacityInputs {
   const live = saved("live");
   const sockets = saved("sockets");
@@ -46,7 +46,7 @@ function savedInputs(): CapacityInputs {
   };
 }
 
-/** Changes of holds in a session's mix, made by two services at the same time. */
+/** Returns the changes of holds per second in a session's mix, made by two services at the same time. */
 // biome-ignore lint/suspicious/noExplicitAny: as `saved`
 function changesPerSecond(ledger: any, organizations: number): number {
   const extensions = CHOSEN.sessionSeconds / CHOSEN.holdSeconds;
@@ -66,7 +66,7 @@ function changesPerSecond(ledger: any, organizations: number): number {
   return (2 + extensions) / seconds.reduce((sum, each) => sum + each, 0);
 }
 
-/** CPU time of PostgreSQL for a second's journal, by hold. */
+/** Returns PostgreSQL's CPU time for a second's journal, by hold. */
 // biome-ignore lint/suspicious/noExplicitAny: as `saved`
 function journalMicros({ journal }: any): number {
   const { serverMs } = journal.figures.find(({ way }: { way: string }) => way === "inOneValue");
@@ -81,7 +81,7 @@ export function capacityTable(inputs = savedInputs()): string {
   );
 }
 
-/** Prints the table; without `--smoke` it saves the table's values and inputs. */
+/** Prints the table; saves its values and inputs unless run with `--smoke`. */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const inputs = savedInputs();
   const rows = SIZES.map((sessions) => plan(sessions, inputs));

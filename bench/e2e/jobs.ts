@@ -9,7 +9,7 @@ import { percentiles } from "../support/percentiles.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады. ";
-/** Recordings of about one and two minutes. */
+/** Numbers of sentences in recordings of about one and two minutes. */
 const SENTENCES = { request: 20, job: 40 };
 const SIZES = {
   full: { jobs: 10_000, rounds: 4, requests: 10 },
@@ -24,9 +24,9 @@ interface Samples {
 }
 
 /**
- * `npm run bench -- jobs`: the time of a synchronous transcription without jobs, and with 10,000 of them in
- * the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
- * database. `FILE_WORKERS` reaches the service (1).
+ * `npm run bench -- jobs`: the time of a synchronous transcription without jobs, and with 10,000 jobs queued
+ * and one running, in alternating rounds of one run. The jobs are copies of one job, made in the database.
+ * `FILE_WORKERS` is passed to the service (default 1).
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const size = smoke ? SIZES.smoke : SIZES.full;
@@ -65,7 +65,7 @@ async function speech(client: DauysClient, sentences: number): Promise<Uint8Arra
   return wav;
 }
 
-/** Milliseconds of each request, with a pause in which a job gets the worker. */
+/** Returns the milliseconds of each request, with a pause in which a job gets the worker. */
 async function timed(client: DauysClient, wav: Uint8Array, requests: number): Promise<number[]> {
   const took: number[] = [];
   for (let nth = 0; nth < requests; nth++) {
@@ -93,7 +93,8 @@ async function enqueue(
       insert into jobs (id, organization_id, key_id, status, service_id, options, file_name, audio_bytes)
       select copies.id, organization_id, key_id, 'queued', service_id, options, file_name, audio_bytes
       from copies, jobs where jobs.id = ${uuid}`;
-    // A gigabyte of equal audio would measure the disk: only the first jobs are run, and have some.
+    // A gigabyte of identical audio would measure the disk, so only the first jobs have audio, and only they
+    // run.
     await transaction`
       insert into job_audio (job_id, part, bytes)
       select copies.id, part, bytes from (select id from copies limit 60) as copies, job_audio
@@ -113,7 +114,7 @@ async function untilRunning(sql: Sql): Promise<void> {
   }
 }
 
-/** Removes the jobs. @returns how many were done */
+/** Removes the jobs. @returns the number of finished ones */
 async function clear(sql: Sql): Promise<number> {
   const rows = await sql<{ status: string }[]>`select status from jobs where status = 'done'`;
   await sql`delete from pgboss.job`;

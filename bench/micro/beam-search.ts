@@ -21,7 +21,10 @@ const OPTIONS = {
 } as const satisfies BeamSearchOptions;
 const WIDER = [64, 128] as const;
 
-/** Five seconds of speech: the search in typed arrays compared with the same search over maps of strings. */
+/**
+ * Times five seconds of speech: the search in typed arrays compared with the same search over maps of
+ * strings.
+ */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const model = LanguageModel.parse(gunzipSync(readFileSync(MODEL)));
   const logProbs = spokenLogProbs(model.vocabulary);
@@ -47,7 +50,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
     await saveResult("beam-search", { parameters: { ...OPTIONS, frames: FRAMES }, ratio, figures });
 }
 
-/** Log-probs like a recogniser's: mostly blank, one peak per letter, some ambiguity between letters. */
+/** Makes log-probs like a recogniser's: mostly blank, one peak per letter, some ambiguity between letters. */
 function spokenLogProbs(vocabulary: readonly string[]): Float32Array {
   const width = vocabulary.length;
   const letters = [...SENTENCE].map((letter) => vocabulary.indexOf(letter));
@@ -82,7 +85,7 @@ interface PlainEntry {
   ends: readonly [blank: number, token: number];
 }
 
-/** Naive search for comparison: one map of strings per frame, with the same pruning of outputs. */
+/** Searches naively for comparison: one map of strings per frame, with the same pruning of outputs. */
 function plainSearch(logProbs: Float32Array, model: LanguageModel): string {
   const width = model.vocabulary.length;
   const root = { parent: null, text: "", token: 0, state: model.startState, wordHash: EMPTY_WORD_HASH };

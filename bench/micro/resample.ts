@@ -9,10 +9,12 @@ const PAIRS = [
   [8_000, 16_000],
 ] as const;
 const ZERO_CROSSINGS = 32;
-/** Both are windowed sincs with different windows; their pass bands agree within this. */
+/** Both filters are windowed sincs with different windows; their pass bands agree within this. */
 const TOLERANCE = 1e-3;
 
-/** One second of audio through the streaming resampler, compared with a sinc computed for every sample. */
+/**
+ * Times one second of audio through the streaming resampler, compared with a sinc computed for every sample.
+ */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const bench = new Bench({ time: options.smoke ? 20 : 2_000, retainSamples: true });
   for (const [fromHz, toHz] of PAIRS) {
@@ -34,7 +36,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
   if (!options.smoke) await saveResult("resample", { parameters: { pairs: PAIRS }, ratio, figures });
 }
 
-/** The definition: a Hann-windowed sinc around each output position. */
+/** Resamples by definition: a Hann-windowed sinc around each output position. */
 function computed(samples: Float32Array, fromHz: number, toHz: number): Float32Array {
   const step = fromHz / toHz;
   const cutoff = Math.min(1, toHz / fromHz);
