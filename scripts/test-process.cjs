@@ -1,6 +1,6 @@
 // Loaded by every process of a test run; active only in those that the runner starts. A file that ends its
-// process before its tests are over fails, whatever its exit code. If a test leaves an interval, a server or a
-// child process open, its process ends before the runner's limit, and sooner if a test has failed. With
+// process before its tests are over fails, whatever its exit code. If a test leaves an interval, a server or
+// a child process open, its process ends before the runner's limit, and sooner if a test has failed. With
 // `--cpu`, records the CPU time of the file, and how long its process ran.
 "use strict";
 const { appendFileSync, existsSync, readdirSync, readFileSync } = require("node:fs");
