@@ -6,7 +6,7 @@
 const { appendFileSync, existsSync, readdirSync, readFileSync } = require("node:fs");
 const { join } = require("node:path");
 
-/** Far longer than hooks need to stop the services of a file. */
+/** Time after the last test; far longer than hooks need to stop the services of a file. */
 const LEFT_OPEN_MS = Number(process.env["TEST_LEFT_OPEN_MS"] ?? 180_000);
 /** A failed test often leaves its service running; hooks still get this long. */
 const LEFT_OPEN_BY_FAILURE_MS = Number(process.env["TEST_LEFT_OPEN_BY_FAILURE_MS"] ?? 45_000);
@@ -59,7 +59,7 @@ function endChildren() {
     try {
       process.kill(id, "SIGTERM");
     } catch {
-      // It has just ended.
+      // The child has just ended.
     }
   }
 }
@@ -71,7 +71,7 @@ function childIds() {
     try {
       return readFileSync(join(lists, thread, "children"), "utf8");
     } catch {
-      // A thread that has just ended.
+      // The thread has just ended.
       return "";
     }
   });

@@ -45,7 +45,7 @@ export function requireHotWords(
 ): void {
   if (words.length === 0) return;
   if (alphabet.size === 0) {
-    throw new ServiceError("INVALID_REQUEST", `${name} must be left out: ${model} takes no hot words`);
+    throw new ServiceError("INVALID_REQUEST", `${name} must be omitted: ${model} does not support hot words`);
   }
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));
