@@ -43,8 +43,8 @@ exec ./node dist/bench/main.js $name "$@"
 `;
 
 /**
- * Writes node, the runtime, the shipped graphs and this bench into one file, compressed as its extension
- * says.
+ * Writes node, the runtime, the shipped graphs and this bench into one file, compressed according to
+ * its extension.
  *
  * @param runtime a folder with libonnxruntime.so.1 and its CUDA provider, of the release of onnxruntime-node;
  *   null for none

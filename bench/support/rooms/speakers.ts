@@ -64,7 +64,7 @@ export interface Speakers {
   readonly talkers: readonly Talker[];
 }
 
-/** How much each person in the background says before repeating it. */
+/** Amount of speech of each person in the background, before it repeats. */
 export interface TalkLength {
   readonly seconds: number;
   /** Number of sentences of each synthetic voice. */

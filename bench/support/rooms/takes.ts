@@ -19,7 +19,7 @@ const ALONE_DB = { noise: 10, talk: 20 };
 const HISS_GAIN = 10 ** ((NEAR_LEVEL_DB - HISS_DB) / 20);
 const HISS = gaussianNoise(30 * RATE_HZ, 1);
 
-/** The figures that a take contributes to. */
+/** Results that a take contributes to. */
 type Purpose = "cell" | "aftermath" | "alone";
 
 /** A recording to be mixed: a speaker in a room, or the room alone. */

@@ -269,7 +269,7 @@ export class Endpointer {
     return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
-  /** The speaker has paused, and a farther voice was heard since. */
+  /** Whether the speaker has paused, and only a farther voice has continued. */
   #isDistant(): boolean {
     const { doubt, nearEnd } = this.#speaker;
     return doubt >= this.#options.doubtLimit && this.#isOver(this.#frameCount - nearEnd);

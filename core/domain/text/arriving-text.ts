@@ -56,7 +56,7 @@ function isCertain(after: string): boolean {
   return after.length >= LOOKAHEAD || /[\p{L}\d]\S{0,3}\s/u.test(after);
 }
 
-/** Whether the text ends with a sentence mark and white space, whatever follows. */
+/** Whether the text ends with a sentence mark and white space, regardless of what follows. */
 function endsForSure(text: string, goesOn?: GoesOn): boolean {
   // A sentence may continue after direct speech and after an ellipsis.
   if (!/[^.][.!?]\s+$/u.test(text) || /^\s*[—–-]/u.test(text)) return false;

@@ -41,7 +41,7 @@ type GoesOn = (before: string, after: string) => boolean;
  * Works on written text, where abbreviations, initials, decimals and direct speech do not end a sentence, and
  * on spoken text, where no capital marks the start of the next one.
  *
- * @param goesOn says that a dot between two texts does not end a sentence, for a language with its own
+ * @param goesOn returns whether a dot between two texts does not end a sentence, for a language with its own
  * abbreviations
  */
 export function splitIntoSentences(text: string, goesOn: GoesOn = () => false): string[] {

@@ -145,8 +145,9 @@ class Voices:
 
 
 def write_dev(voices, out, each, also):
-    """FLAC files with silence around, `index.jsonl` as `make_eval.py` writes it, and a table a set (VOICE/test.tsv) for
-    `npm run evaluate -- people`. also: a folder of recordings with a table of its own, which the index names, too."""
+    """Writes FLAC files surrounded by silence, `index.jsonl` as `make_eval.py` does, and a table per set
+    (VOICE/test.tsv) for `npm run evaluate -- people`. also: a folder of recordings with its own table, which
+    are added to the index."""
     rows = []
     for language, by_voice in sorted(voices.rows.items()):
         for voice, utterances in sorted(by_voice.items()):

@@ -72,7 +72,7 @@ def main():
                                           "normalized": normalized(text), "frames": int(durations.sum()),
                                           "durations": durations.tolist()}))
         print(f"{voice.id}: {len(texts)} sentences")
-    # Recorded after all first takes, which stay the same as without these.
+    # Record second takes after all first ones, which therefore do not depend on them.
     rows = [row for number, row in rows if record(row["again"], row["text"], number, row["speed"]) is not None]
     with open(os.path.join(REFERENCE_DIR, "index.jsonl"), "w", encoding="utf-8") as index:
         for row in rows:

@@ -34,7 +34,7 @@ export function withoutMixedPairs(
   pieces: readonly Written[],
   joints: Joints,
 ): readonly Written[] {
-  /** For every word, whether it belongs to a figure. */
+  /** For every word, whether it belongs to a number in digits. */
   const isFigure = words.map(() => false);
   const figures = pieces.filter(({ text, first }) => text !== words[first]);
   for (const { first, end } of figures) isFigure.fill(true, first, end);

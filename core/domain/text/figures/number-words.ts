@@ -67,7 +67,7 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
   return numbers;
 }
 
-/** Every number that begins at `first`, by its possible ends. */
+/** Lists every number that starts at `first`, by its possible ends. */
 export function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
   const found: { end: number; value: number }[] = [];
   let total = 0;

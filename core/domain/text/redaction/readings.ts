@@ -17,7 +17,7 @@ export interface Reading {
 
 interface State {
   readonly digits: string;
-  /** Number of these numbers. */
+  /** Number of spoken numbers in this reading. */
   readonly cost: number;
   readonly hasThousand: boolean;
 }

@@ -62,7 +62,7 @@ interface Candidate {
  * group the words is tried, so "жиырма үш" is 23 and 20, 3. A number split over two lists, for example by a
  * pause between two finals, is not found.
  *
- * @param words as the recogniser gives them
+ * @param words as the recogniser returns them
  * @returns ranges of words in order, without overlap
  */
 export function redact(words: readonly string[], kinds: Iterable<RedactedKind>): readonly Redaction[] {

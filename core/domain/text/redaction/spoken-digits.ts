@@ -7,7 +7,7 @@ import { majorityLanguage, type SpokenLanguage } from "../script.js";
 interface DigitGroup {
   readonly end: number;
   readonly digits: string;
-  /** Number of numbers in it. */
+  /** Number of spoken numbers in the group. */
   readonly cost: number;
   readonly hasThousand: boolean;
   /** Whether it is too large to be digits of a longer number. */

@@ -25,7 +25,7 @@ const PREPOSITIONS: ReadonlyMap<string, readonly Case[]> = new Map([
   ["за", ["accusative", "instrumental"]],
   ["под", ["accusative", "instrumental"]],
 ]);
-/** Words that may stand between a preposition and its number. */
+/** Words that may be between a preposition and its number. */
 const FILLER =
   /(?:^|[^\p{L}])(?:примерно|приблизительно|почти|ровно|целых|всего|лишь|только|плюс|минус|номер)\s+$/iu;
 const WORD_BEFORE = /(?:^|[^\p{L}-])([\p{L}-]{1,16})[\s«"(]+$/u;
@@ -106,7 +106,7 @@ function nounOptions(words: readonly string[], value: number): Option[] {
     // "Доход составил 15 282 долларов" is a slip of the writer; "делегация 3 человек" is not.
     const isFew = counts === "few" && value < LEAST_LARGE;
     if (known.length > 0) return knownOptions(known, isFew || counts === "one" ? counts : "many");
-    // Adjectives come before their noun, which says more.
+    // Skip an adjective before its noun, which shows more.
     if (ADJECTIVE.test(word) && index + 1 < words.length && !NO_NOUN.has(words[index + 1]!)) continue;
     const options = counts === "one" ? optionsOfOne(word) : optionsOfSeveral(word, isFew);
     if (options.length > 0) return options;
