@@ -63,8 +63,7 @@ function quick(majors) {
 
 /** Returns the runtimes that are available here, and why others are skipped. */
 function runtimes() {
-  if (!hasNodes())
-    return { here: [], leftOut: ["the pinned Node binaries from npm are only for x64 Linux"] };
+  if (!hasNodes()) return { here: [], leftOut: ["the pinned Node binaries from npm are only for x64 Linux"] };
   fetchNodes();
   const name = debianHere();
   const here = NODES.map((major) => ({ name: `Node ${major}, ${name}`, node: [nodePath(major)] }));

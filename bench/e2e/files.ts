@@ -79,7 +79,8 @@ export async function run({
       }
     }
     const [ours, twoWorkers] = contestants;
-    if (texts.get(ours!.name) !== texts.get(twoWorkers!.name)) throw new Error("the number of workers changes the text");
+    if (texts.get(ours!.name) !== texts.get(twoWorkers!.name))
+      throw new Error("the number of workers changes the text");
     const summary = contestants.map(({ name }) => summaryOf(name, figures));
     console.table(summary);
     const ratios = summary.map(({ name, cpuSeconds }) => ({

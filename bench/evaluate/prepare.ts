@@ -50,7 +50,9 @@ export function prepareSet(name: keyof typeof GENERATED_SETS): string {
     runs("apt-get", "update", "-q") &&
     runs("apt-get", "install", "-y", "-q", "--no-install-recommends", ...packages);
   if (isInstalled && runs(...python)) return folder;
-  throw new Error(`Cannot make ${folder}: ${script} failed; it requires apt-get install ${packages.join(" ")}`);
+  throw new Error(
+    `Cannot make ${folder}: ${script} failed; it requires apt-get install ${packages.join(" ")}`,
+  );
 }
 
 function runs(command: string, ...args: string[]): boolean {

@@ -75,9 +75,7 @@ export function parseTable(text: string, name: string): Row[] {
   return cells.slice(hasHead ? 1 : 0).map((row, index) => {
     if (row[pathAt] === undefined || row[pathAt] === "" || row[sentenceAt] === undefined) {
       const line = index + (hasHead ? 2 : 1);
-      throw new RangeError(
-        `${name}, line ${line}: must have a path and a sentence, separated by a tab`,
-      );
+      throw new RangeError(`${name}, line ${line}: must have a path and a sentence, separated by a tab`);
     }
     return { path: row[pathAt], sentence: row[sentenceAt], language: row[language ?? -1]?.trim() ?? "" };
   });

@@ -63,7 +63,9 @@ export class RawWebSocket {
         },
       });
       opened.#socket.once("error", reject);
-      opened.#socket.once("close", () => reject(new Error("the service closed a socket of the load generator")));
+      opened.#socket.once("close", () =>
+        reject(new Error("the service closed a socket of the load generator")),
+      );
       opened.#socket.write(
         `GET ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
           `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nAuthorization: Bearer ${options.key}${HEAD_END}`,
@@ -96,7 +98,8 @@ export class RawWebSocket {
     while (at + 2 <= bytes.length) {
       const short = bytes[at + 1]!;
       const head = short === LENGTH_16 ? 4 : 2;
-      if (short > LENGTH_16) throw new Error("the service sent a longer message than the load generator supports");
+      if (short > LENGTH_16)
+        throw new Error("the service sent a longer message than the load generator supports");
       if (at + head > bytes.length) break;
       const length = head === 4 ? bytes.readUInt16BE(at + 2) : short;
       if (at + head + length > bytes.length) break;

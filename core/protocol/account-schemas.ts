@@ -44,7 +44,9 @@ export const USAGE_ROW = z.object({
 export const USAGE = z.object({
   from: z.string().meta({ description: "First day" }),
   to: z.string().meta({ description: "Last day" }),
-  data: z.array(USAGE_ROW).meta({ description: "Sorted by day, kind and path; days without work are omitted" }),
+  data: z
+    .array(USAGE_ROW)
+    .meta({ description: "Sorted by day, kind and path; days without work are omitted" }),
 });
 
 export type KeyInfo = DeepReadonly<z.output<typeof KEY_INFO>>;

@@ -6,9 +6,7 @@ import { SYNTHESIS_MODEL_MEANS } from "./synthesis-request.js";
 const MODEL_BASE = {
   id: z.string().meta({ description: "Same as `name`, for OpenAI clients" }),
   object: z.literal("model"),
-  created: z
-    .int()
-    .meta({ description: "When its weights were created, Unix seconds; 0 if unknown" }),
+  created: z.int().meta({ description: "When its weights were created, Unix seconds; 0 if unknown" }),
   owned_by: z.literal("dauys"),
   name: z.string().meta({ description: "Model id" }),
   notes: z

@@ -22,8 +22,7 @@ const OTHER_RATE_HZ = 16_000;
 export const RAW_FIELDS = {
   encoding: z.string().optional().meta({
     enum: RAW_FORMATS,
-    description:
-      "Format of samples without a header; files are still detected by their bytes. An extension",
+    description: "Format of samples without a header; files are still detected by their bytes. An extension",
   }),
   sample_rate: queryInteger("sample_rate", { ...RAW_RATE_HZ, otherwise: OTHER_RATE_HZ }).meta({
     description: "Sample rate of samples without a header; 8000 by default for mulaw and alaw. An extension",

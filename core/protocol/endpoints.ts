@@ -356,11 +356,7 @@ const TABLE = [
   open("/v1/audio/voices", "Voices, in the form that chat front ends request", "AudioVoices"),
   open("/health", "Whether the service is up", "Health"),
   {
-    ...open(
-      "/ready",
-      "Whether the service accepts work; models are loaded on demand",
-      "Readiness",
-    ),
+    ...open("/ready", "Whether the service accepts work; models are loaded on demand", "Readiness"),
     errors: [503],
   },
 ] as const satisfies readonly Endpoint[];

@@ -68,8 +68,7 @@ export const LISTEN_FILE_QUERY = {
       .meta({ description: "Silence in seconds that ends an utterance, 0.1 to 60; 0.8 by default" }),
     diarize: flag("diarize", false).meta({
       description:
-        "Adds `speaker` to words, utterances and paragraphs; requires an installed diarization " +
-        "model",
+        "Adds `speaker` to words, utterances and paragraphs; requires an installed diarization " + "model",
     }),
     paragraphs: flag("paragraphs", false).meta({ description: "Adds `paragraphs` to the alternative" }),
     ...LISTEN_READING_FIELDS,

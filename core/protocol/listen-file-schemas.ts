@@ -3,7 +3,11 @@ import type { DeepReadonly } from "./fields.js";
 
 const SECONDS = "Seconds from the start of the audio";
 
-const SPEAKER = z.int().min(0).optional().meta({ description: "With `diarize`: speaker number, from 0 in order of first word" });
+const SPEAKER = z
+  .int()
+  .min(0)
+  .optional()
+  .meta({ description: "With `diarize`: speaker number, from 0 in order of first word" });
 
 const WORD = z.object({
   word: z.string().meta({ description: "Lower case and without punctuation, even if the text is readable" }),

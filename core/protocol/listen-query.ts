@@ -55,11 +55,14 @@ export const LISTEN_QUERY = {
         "`channel_index` identifies it",
     }),
     interim_results: flag("interim_results", false),
-    endpointing: z.string().optional().meta({
-      description:
-        "Silence in milliseconds that ends an utterance, 100 to 2000; lower values count as 100, " +
-        "`false` as 2000",
-    }),
+    endpointing: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          "Silence in milliseconds that ends an utterance, 100 to 2000; lower values count as 100, " +
+          "`false` as 2000",
+      }),
     utterance_end_ms: z
       .string()
       .optional()
@@ -67,7 +70,9 @@ export const LISTEN_QUERY = {
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
     ...LISTEN_READING_FIELDS,
-    vad_events: flag("vad_events", false).meta({ description: "Sends `SpeechStarted` when an utterance starts" }),
+    vad_events: flag("vad_events", false).meta({
+      description: "Sends `SpeechStarted` when an utterance starts",
+    }),
   }),
   others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
 } as const satisfies Query;

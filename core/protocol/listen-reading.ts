@@ -12,11 +12,14 @@ export const LISTEN_READING_FIELDS = {
   numerals: flag("numerals", false).meta({
     description: "Numbers as digits in `transcript` and `words`; alone, without capitals and punctuation",
   }),
-  redact: z.string().optional().meta({
-    description:
-      "Personal data to mask: `phone`, `iin`, `card`, `email`, separated by commas or repeated; " +
-      "other kinds are rejected",
-  }),
+  redact: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "Personal data to mask: `phone`, `iin`, `card`, `email`, separated by commas or repeated; " +
+        "other kinds are rejected",
+    }),
 };
 
 /** How a client of Deepgram's interface wants to receive text. */

@@ -28,12 +28,15 @@ const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 /** Parameters for the format of speech. */
 export const SPEECH_FORMAT_FIELDS = {
   encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
-  sample_rate: z.string().optional().meta({
-    type: "integer",
-    description:
-      "24000 by default, 8000 for mulaw and alaw; linear16 also supports 8000, 16000, 32000 and " +
-      "48000, the others 16000",
-  }),
+  sample_rate: z
+    .string()
+    .optional()
+    .meta({
+      type: "integer",
+      description:
+        "24000 by default, 8000 for mulaw and alaw; linear16 also supports 8000, 16000, 32000 and " +
+        "48000, the others 16000",
+    }),
 };
 
 const SHARED = {

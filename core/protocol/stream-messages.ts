@@ -21,7 +21,9 @@ export interface StreamOptions {
 /** Text messages from the client. */
 export const STREAM_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z.object({ type: z.literal("finalize") }).meta({ description: "End the utterance now" }),
-  z.object({ type: z.literal("close") }).meta({ description: "Finish, settle, send `done`, and close with 1000" }),
+  z
+    .object({ type: z.literal("close") })
+    .meta({ description: "Finish, settle, send `done`, and close with 1000" }),
   z.object({ type: z.literal("keepalive") }).meta({ description: "Keeps the silent session open" }),
 ]);
 
@@ -60,17 +62,13 @@ const READABLE = {
         "sentence may continue. An extension",
     }),
   display_before: z.string().optional().meta({
-    description:
-      "Joins `display_text` to the previous final: its missing mark, and a space. An extension",
+    description: "Joins `display_text` to the previous final: its missing mark, and a space. An extension",
   }),
   display_words: z.array(DISPLAY_WORD).optional().meta({
     description: "Words of `display_text`, with `words=true`. An extension",
   }),
   end_of_turn: END_OF_TURN.optional(),
-  redactions: z
-    .array(REDACTION)
-    .optional()
-    .meta({ description: "Masked data; with `redact`. An extension" }),
+  redactions: z.array(REDACTION).optional().meta({ description: "Masked data; with `redact`. An extension" }),
 };
 
 /** Messages to the client, as they are sent. Times are seconds of accepted audio. */
@@ -101,9 +99,11 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
         }),
       end_of_turn: END_OF_TURN.optional(),
     })
-    .meta({ description:
-      "Text that may still change. With `display=true`, a partial with `end_of_turn` reports each " +
-      "pause" }),
+    .meta({
+      description:
+        "Text that may still change. With `display=true`, a partial with `end_of_turn` reports each " +
+        "pause",
+    }),
   z
     .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional(), ...READABLE })
     .meta({ description: "Never revised" }),

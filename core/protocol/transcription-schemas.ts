@@ -6,7 +6,9 @@ const SPEAKER = z
   .int()
   .min(0)
   .optional()
-  .meta({ description: "Speaker number, from 0 in order of first word; only with `diarize=true`. An extension" });
+  .meta({
+    description: "Speaker number, from 0 in order of first word; only with `diarize=true`. An extension",
+  });
 
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
@@ -119,7 +121,9 @@ export const TRANSCRIPTION_PROGRESS = z.object({
 export const ERROR_EVENT = z.object({
   code: z.string().meta({ description: "Stable name of the failure, as in `X-Svc-Error`" }),
   detail: z.string(),
-  status: z.int().meta({ description: "HTTP status that the response would have had before the first event" }),
+  status: z
+    .int()
+    .meta({ description: "HTTP status that the response would have had before the first event" }),
 });
 
 const CONSTANT = "Not measured; present because strict clients reject a segment without it";

@@ -31,7 +31,10 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
       type: z.literal("audio"),
       turn: TURN,
       sentence: z.int().min(0).meta({ description: "Number of the sentence within the socket" }),
-      text: z.string().optional().meta({ description: "Text of the sentence, sent with its first audio only" }),
+      text: z
+        .string()
+        .optional()
+        .meta({ description: "Text of the sentence, sent with its first audio only" }),
       from: z
         .int()
         .min(0)

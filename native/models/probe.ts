@@ -23,7 +23,8 @@ export async function probeProvider(placement: Placement): Promise<void> {
         const matrix = () => new Tensor("float32", [1, 2, 3, 4], [2, 2]);
         const { c } = await session.run({ a: matrix(), b: matrix() });
         const found = [...(c!.data as Float32Array)].join(", ");
-        if (found !== "7, 10, 15, 22") throw new Error(`a product of 2 by 2 floats must be 7, 10, 15, 22, found ${found}`);
+        if (found !== "7, 10, 15, 22")
+          throw new Error(`a product of 2 by 2 floats must be 7, 10, 15, 22, found ${found}`);
       } finally {
         await session.release();
       }

@@ -74,7 +74,9 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
   if (blank < 0) throw new RangeError(`one symbol must be the blank, ${[...BLANKS].join(" or ")}`);
   const unknown = masked.find((symbol) => !symbols.includes(symbol) || symbol === symbols[blank]);
   if (unknown !== undefined) {
-    throw new RangeError(`maskedOutputs must be symbols of the vocabulary other than the blank, found "${unknown}"`);
+    throw new RangeError(
+      `maskedOutputs must be symbols of the vocabulary other than the blank, found "${unknown}"`,
+    );
   }
   const kept = (column: number) => column !== blank && !masked.includes(symbols[column]!);
   const columns = [blank, ...Array.from(symbols.keys()).filter(kept)];

@@ -40,7 +40,7 @@ export class PcmQueue {
     if (samples.length > this.capacitySamples) {
       throw new RangeError(
         `Cannot write into a PCM queue: its capacity is ${this.capacitySamples} samples, ` +
-        `received ${samples.length}`,
+          `received ${samples.length}`,
       );
     }
     if (this.#samples.availableWrite() < samples.length) return false;

@@ -108,7 +108,10 @@ test("two recognisers are scored on a folder of recordings; a second run uses th
   assert.equal(first.code, 0, first.stderr);
   assert.match(first.stdout, /### tiny-gigaam-ctc .*\n\n\| set \| n \| minutes \|/);
   assert.match(first.stdout, /\| ru \| 2 \| 0\.\d \|/);
-  assert.match(first.stdout, /1 could not be transcribed, the first: .*broken\.flac: Cannot decode.*1 are missing/);
+  assert.match(
+    first.stdout,
+    /1 could not be transcribed, the first: .*broken\.flac: Cannot decode.*1 are missing/,
+  );
   assert.match(first.stdout, /WER of tiny-gigaam-ctc over tiny-nemo-ctc, points/);
   const report = JSON.parse(await readFile(join(folder, "out.json"), "utf8"));
   assert.deepEqual(

@@ -148,7 +148,7 @@ test("speakers of channels that are transcribed separately are rejected", async 
 
 test("a number of speakers without diarize is rejected, as is one out of range", async () => {
   for (const [query, detail] of [
-    ["speakers=2", "speakers needs diarize=true, received speakers=2 alone"],
+    ["speakers=2", "speakers requires diarize=true, received speakers=2 alone"],
     ["diarize=true&speakers=21", 'speakers must be an integer from 1 to 20, received "21"'],
     ["diarize=perhaps", 'diarize must be true, false, 1 or 0, received "perhaps"'],
   ] as const) {

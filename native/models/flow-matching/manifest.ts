@@ -76,7 +76,8 @@ export const FLOW_MATCHING_PACKAGE: PackageSchema<MelSynthesizerManifest, FlowMa
     .superRefine(requireVoices)
     .superRefine(({ voices }, context) => {
       const lost = voices.findIndex(({ melody, pitchHz }) => melody !== undefined && pitchHz === undefined);
-      if (lost >= 0) refuse(context, ["voices", String(lost), "pitchHz"], "must be given together with melody");
+      if (lost >= 0)
+        refuse(context, ["voices", String(lost), "pitchHz"], "must be given together with melody");
     }),
   jsonFiles: ["symbols", "synthesis", "loudness", "melody"],
   contents,

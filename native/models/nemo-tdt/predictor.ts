@@ -88,7 +88,9 @@ class SplitPredictor implements Predictor {
     this.#outputs = decoder.outputNames.filter((output) => !["outputs", "prednet_lengths"].includes(output));
     if (this.#inputs.length === 0 || this.#inputs.length !== this.#outputs.length) {
       const found = `${this.#inputs.length} and ${this.#outputs.length}`;
-      throw brokenModel(`Cannot load ${name}: inputs and outputs must have equally many states, found ${found}`);
+      throw brokenModel(
+        `Cannot load ${name}: inputs and outputs must have equally many states, found ${found}`,
+      );
     }
     this.#zeros = zerosOf(decoder, name, this.#inputs);
   }

@@ -196,7 +196,10 @@ test("a missing file is reported with its path", async () => {
 
 test("an unlisted file is rejected with its name", async () => {
   const model = await packageWith({});
-  await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest does not list a file "full"/));
+  await assert.rejects(
+    readPackageFile(model, "full"),
+    brokenModel(/its manifest does not list a file "full"/),
+  );
 });
 
 /** Returns the parsed contents of a recogniser with the alphabet blank, а and б and these priors. */
@@ -281,7 +284,10 @@ test("uses a graph's GPU variant off the CPU, if it has one", async () => {
     assert.deepEqual(graphFile(model, "full", { provider }), { ...full, variant: "cpu" });
   }
   assert.deepEqual(graphFile(model, "stream", { provider: "cpu" }), { ...stream, variant: "cpu" });
-  assert.throws(() => graphFile(model, "gone", { provider: "cuda" }), brokenModel(/does not list a file "gone"/));
+  assert.throws(
+    () => graphFile(model, "gone", { provider: "cuda" }),
+    brokenModel(/does not list a file "gone"/),
+  );
   assert.deepEqual(packageFiles(model.manifest.files), [
     { ...stream, name: "stream", isForGpu: false },
     { ...gpu, name: "stream", isForGpu: true },
