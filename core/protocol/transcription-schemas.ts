@@ -2,13 +2,9 @@ import { z } from "zod";
 import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
-const SPEAKER = z
-  .int()
-  .min(0)
-  .optional()
-  .meta({
-    description: "Speaker number, from 0 in order of first word; only with `diarize=true`. An extension",
-  });
+const SPEAKER = z.int().min(0).optional().meta({
+  description: "Speaker number, from 0 in order of first word; only with `diarize=true`. An extension",
+});
 
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),

@@ -339,7 +339,9 @@ class AsideSearch : public Napi::AsyncWorker {
       : Napi::AsyncWorker(info.Env(), "beam search"), query_(info), deferred_(info.Env()) {
     if (info[4].IsTypedArray()) {
       const auto bias = TypedArray<Napi::Float32Array>(info[4], napi_float32_array, "outputBias");
-      if (bias.ElementLength() != query_.owned.search->vocabulary()) Refuse(info.Env(), "outputBias must have a value for each output");
+      if (bias.ElementLength() != query_.owned.search->vocabulary()) {
+        Refuse(info.Env(), "outputBias must have one value per output");
+      }
       bias_ = bias.Data();
     }
     arguments_ = Napi::Persistent(Napi::Array::New(info.Env(), info.Length()).As<Napi::Object>());

@@ -47,7 +47,10 @@ test("recordings are next to the table or in clips, and sets are named by folder
     ["cv/ru"],
   );
   await writeFile(join(folder, "own/more.tsv"), "3.wav\tүш\n");
-  await assert.rejects(readTranscripts(folder, null), /several tables \(list\.tsv, more\.tsv\): say which/);
+  await assert.rejects(
+    readTranscripts(folder, null),
+    /several tables \(list\.tsv, more\.tsv\): choose one with/,
+  );
   await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /has no table/);
 });
 
