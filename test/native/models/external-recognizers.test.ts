@@ -217,7 +217,7 @@ for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)
     await changeManifest(folder, (manifest) => ({ ...manifest, shiftFrames: 8 }));
     await assert.rejects(
       load(folder),
-      brokenModel(/model\.onnx: log_?probs must hold \d+ .* found float32 \[1, /),
+      brokenModel(/model\.onnx: log_?probs must have \d+ .* found float32 \[1, /),
     );
   });
 }
@@ -329,7 +329,7 @@ const WRONG: readonly [string, Json, RegExp][] = [
   [
     "tiny-gigaam-ctc",
     { maskedOutputs: ["q"] },
-    /tokens\.txt: maskedOutputs must be symbols of it.*found "q"/,
+    /tokens\.txt: maskedOutputs must be symbols of the vocabulary.*found "q"/,
   ],
   [
     "tiny-nemo-ctc",

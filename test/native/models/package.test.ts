@@ -108,7 +108,7 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ["has no hop", without(SYNTHESIZER, "hopSamples"), /hopSamples must be a number/],
   ["has no mel bins", { ...SYNTHESIZER, melBins: null }, /melBins must be a number, found null/],
   ["has no voices", { ...SYNTHESIZER, voices: [] }, /voices must be a non-empty list/],
-  ["has no list of voices", { ...SYNTHESIZER, voices: { aigul: 0 } }, /voices must be a list/],
+  ["has no list of voices", { ...SYNTHESIZER, voices: { aigul: 0 } }, /voices must be a non-empty list/],
   ["has no default voice", without(SYNTHESIZER, "defaultVoice"), /defaultVoice must be a string/],
   [
     "has a default voice of its own",
