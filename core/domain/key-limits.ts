@@ -20,9 +20,9 @@ export const NO_KEY_LIMITS: KeyLimits = { monthlyCredits: null, endpoints: null,
 
 export const LARGEST_MONTHLY_CREDITS = 1_000_000_000_000;
 
-/** For how long an earlier secret may stay valid after a rotation: 30 days, in seconds. */
+/** Maximum time that an earlier secret may stay valid after a rotation: 30 days, in seconds. */
 export const LONGEST_OVERLAP_S = 30 * 24 * 3_600;
-/** The overlap unless the request says otherwise: a day, in seconds. */
+/** Default overlap, in seconds: one day. */
 export const DEFAULT_OVERLAP_S = 24 * 3_600;
 
 /** Returns endpoints once each, in the order of `KEY_ENDPOINTS`; null for all of them. */

@@ -27,8 +27,9 @@ export function hotWords(name: string) {
     .meta({
       type: "string",
       description:
-        `Words and phrases to be preferred, separated by commas: at most ${MAX_WORDS} of 1 to ${MAX_CHARACTERS} letters of ` +
-        `the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ${DEFAULT_SCORE} by default; an extension`,
+        `Words and phrases to prefer, separated by commas: at most ${MAX_WORDS}, of 1 to ${MAX_CHARACTERS} ` +
+        `letters of the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ` +
+        `${DEFAULT_SCORE} by default; an extension`,
     });
 }
 
@@ -44,7 +45,7 @@ export function requireHotWords(
 ): void {
   if (words.length === 0) return;
   if (alphabet.size === 0) {
-    throw new ServiceError("INVALID_REQUEST", `${name} must be left out: ${model} takes no hot words`);
+    throw new ServiceError("INVALID_REQUEST", `${name} must be omitted: ${model} does not support hot words`);
   }
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));

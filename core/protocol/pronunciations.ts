@@ -14,20 +14,20 @@ const ENTRY = z.strictObject({
   word: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
-    description: "As it is written in the text, in any case; endings after a hyphen may follow",
+    description: "Word or phrase as written in the text, in any case; endings after a hyphen may follow",
     examples: ["Kaspi"],
   }),
   say: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
-    description: "As it sounds, in Kazakh letters; figures and Latin letters are read as in a text",
+    description: "Pronunciation in Kazakh letters; digits and Latin letters are read as in a text",
     examples: ["каспи"],
   }),
 });
 
 const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
 
-/** Pronunciations in the form in which they are looked up and spoken; none by default. */
+/** Pronunciations in the form in which they are looked up and spoken; empty by default. */
 export const PRONUNCIATIONS = given(
   z
     .unknown()
@@ -44,7 +44,7 @@ export const PRONUNCIATIONS = given(
     .optional(),
 ).meta({
   ...ENTRIES_SCHEMA,
-  description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
+  description: `Pronunciations of words and phrases of the text: at most ${MAX_ENTRIES}, an extension`,
 });
 
 /** Characters (code points) of a text so far, and those that pronunciations have added. */

@@ -6,19 +6,19 @@ import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 /**
- * OpenAI's transcription and conversation models; all mean the default model. Clients must specify a model in
- * the URL, and for transcription it is often a conversation model.
+ * OpenAI's transcription and conversation models; all of them mean the default model. Clients must specify a
+ * model in the URL, and even for transcription it is often a conversation model.
  */
 const OPENAI_NAME = /^(?:whisper|gpt)-[\w.-]{1,60}$/;
 const OPENAI_TASK = /transcribe|realtime|whisper/;
 
 export const REALTIME_QUERY = {
   schema: z.object({
-    intent: z.string().optional().meta({ description: "`transcription`, which is meant without it too" }),
+    intent: z.string().optional().meta({ description: "`transcription`, which is also the default" }),
     model: z
       .string()
       .optional()
-      .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names of such models mean it too` }),
+      .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names for such models also mean it` }),
   }),
   others: { passed: ["api-version", "deployment", "language"], alsoKnown: ["call_id"] },
 } as const satisfies Query;
@@ -46,7 +46,10 @@ export function realtimeModel(
   throw invalid(`${param} must be one of ${names}, or a name of OpenAI's, received ${shown(name)}`, param);
 }
 
-/** Speaker labels would change the meaning of a transcript, so a model that promises them is rejected. */
+/**
+ * Whether a name is an alias. Speaker labels would change a transcript's meaning, so models with them are
+ * not.
+ */
 function isAlias(name: string): boolean {
   return OPENAI_NAME.test(name) && OPENAI_TASK.test(name) && !name.includes("diarize");
 }

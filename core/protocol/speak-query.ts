@@ -18,18 +18,22 @@ const SAMPLE_RATES_HZ: Readonly<Record<StreamedFormat, readonly number[]>> = {
 /** Deepgram's voice names, which mean the default voice. */
 const VOICE_ALIAS = /^aura(?:-\d)?-[a-z]{1,30}(?:-[a-z]{2})?$/;
 
-/** Would send results to another address, which this service never does. */
+/** Parameters that would send results to another address, which this service never does. */
 const MISSING = ["callback"];
-/** Other Deepgram parameters, ignored here. */
+/** Other Deepgram parameters, which are ignored. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
 export const SPEECH_FORMAT_FIELDS = {
   encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
-  sample_rate: z.string().optional().meta({
-    type: "integer",
-    description:
-      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
-  }),
+  sample_rate: z
+    .string()
+    .optional()
+    .meta({
+      type: "integer",
+      description:
+        "24000 by default, 8000 for mulaw and alaw; linear16 also supports 8000, 16000, 32000 and " +
+        "48000, the others 16000",
+    }),
 };
 
 export const SPEED_FIELD = z
@@ -83,7 +87,7 @@ export interface SpeechFormat {
 
 /** Options of a client of `/v1/speak`. */
 export interface SpeakOptions extends SpeechFormat {
-  /** Everything but the text. */
+  /** Everything except the text. */
   readonly manner: Omit<SynthesisRequest, "text">;
   readonly model: SpeakingModel;
   /** Parameters without effect. */

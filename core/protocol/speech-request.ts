@@ -26,17 +26,17 @@ export const SPEECH_REQUEST = looseBody({
   response_format: oneOf("response_format", FORMATS, {
     otherwise: "wav",
     code: "UNSUPPORTED_FORMAT",
-  }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
+  }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is synthesized" }),
   speed: SPEED,
   nfe: integer("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
-    description: "Solver steps: 16 suits players that begin with the first sound, 32 is quality",
+    description: "Solver steps: 16 suits playback that starts with the first audio, 32 sounds better",
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
   room_tone: ROOM_TONE,
   stream_format: z.unknown().optional().meta({
     type: "string",
-    description: "`sse`: server-sent events with the audio in base64; else the audio",
+    description: "`sse`: server-sent events with audio in base64; otherwise the audio itself",
   }),
 });
 
@@ -56,9 +56,9 @@ export const SPEECH_DONE = z.object({
   }),
 });
 
-/** Other fields of OpenAI's clients, which are ignored and are not typos. */
+/** Other fields of OpenAI clients, which are ignored but are not typos. */
 const PASSED = ["instructions", "stream", "stream_format"];
-/** Fields that a typo may have meant. */
+/** Fields that a typo may stand for. */
 const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.includes(name));
 
 /** A parsed `/v1/audio/speech` body. */
@@ -72,7 +72,8 @@ export interface SpeechRequest {
 }
 
 /**
- * Parses a body. Other fields are ignored, except near misses of ours, which were meant to have an effect.
+ * Parses a body. Other fields are ignored, except near misses of ours, which the client meant to have an
+ * effect.
  *
  * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`,
  * `UNKNOWN_PARAMETER`

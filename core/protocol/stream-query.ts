@@ -12,7 +12,7 @@ import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
-/** The usual recording of a call. */
+/** Number of channels of a typical call recording. */
 const DEFAULT_SPLIT_COUNT = 2;
 
 export const STREAM_QUERY = {
@@ -22,11 +22,12 @@ export const STREAM_QUERY = {
     }),
     endpointing: oneOf("endpointing", ENDPOINTINGS, { otherwise: "fixed", code: "INVALID_REQUEST" }).meta({
       description:
-        "`adaptive`: up to 3 times `eou_ms` where the language model expects the sentence to go on; an extension",
+        "`adaptive`: up to 3 times `eou_ms` where the language model expects the sentence to " +
+        "continue; an extension",
     }),
     partials: flag("partials", true).meta({ description: "Send partial results" }),
     words: flag("words", false).meta({
-      description: "Finals carry the times and confidences of their words",
+      description: "Adds the times and confidences of words to finals",
     }),
     hotwords: hotWords("hotwords"),
     ...READING_FIELDS,
@@ -39,8 +40,8 @@ export const STREAM_QUERY = {
     }),
     channels: CHANNELS.meta({
       description:
-        `\`split\`: the audio has \`channel_count\` interleaved channels, each of which is transcribed ` +
-        "separately, charged, and counted as a session; messages name their `channel`. An extension",
+        `\`split\`: the audio has \`channel_count\` interleaved channels, each of which is transcribed, ` +
+        "charged, and counted as a separate session; messages have their `channel`. An extension",
     }),
     channel_count: z
       .string()

@@ -42,12 +42,12 @@ export interface TranscribeOptions {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
-  /** Whether the answer lists words and segments; true with speakers. */
+  /** Whether the response lists words and segments; true with speakers. */
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
-  /** Null to leave speakers out. */
+  /** Null unless the client requested speakers. */
   readonly speakers: SpeakerWishes | null;
   readonly channels: ChannelHandling;
   /** Null unless the client described samples without a header. */

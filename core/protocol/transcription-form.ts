@@ -12,7 +12,7 @@ const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
-/** People read these formats, so their text is readable unless the client asks for plain words. */
+/** People read these formats, so their text is readable unless the client requests plain words. */
 const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
 
 type TranscriptFormat = (typeof FORMATS)[number];
@@ -27,25 +27,27 @@ const EFFECTIVE_FIELDS = {
   model: z
     .string()
     .optional()
-    .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
+    .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} also mean it` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
   ...READING_FIELDS,
   display: optionalFlag("display").meta({
     description:
-      "Readable text, with capitals, punctuation and figures; default: true for subtitles, otherwise false; an extension",
+      "Readable text, with capitals, punctuation and digits; default: true for subtitles, " +
+      "otherwise false; an extension",
   }),
   numerals: READING_FIELDS.numerals.meta({
     description:
-      "Numbers in readable text: `auto` writes figures from ten on and before months, units and money, `all` always, " +
+      "Numbers in readable text: `auto` writes digits from ten on and before months, units and " +
+      "money, `all` always, " +
       "`none` never; an extension",
   }),
   stream: z.string().optional().meta({
     type: "boolean",
-    description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
+    description: "`true`: server-sent events with the text while it is transcribed; for `json` and `text`",
   }),
   channels: CHANNELS,
   [GRANULARITY_FIELD]: z.string().optional().meta({
-    description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
+    description: "Content of `verbose_json`: `word`, `segment` or both, as a list; both by default",
   }),
 };
 const IGNORED_FIELDS = {
@@ -65,7 +67,7 @@ export const TRANSCRIPTION_FIELDS = z.object({
 
 /** Fields with an effect. */
 const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
-/** Other fields of OpenAI's clients, which are ignored. */
+/** Other fields of OpenAI clients, which are ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
   ...["include", "chunking_strategy"],
@@ -80,12 +82,12 @@ export interface TranscriptionForm {
   readonly format: TranscriptFormat;
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
-  /** Whether `reading` is what a form with only the format would give. */
+  /** Whether `reading` is the default for the format. */
   readonly isReadingDefault: boolean;
   readonly channels: ChannelHandling;
   /** The response is a stream of events. */
   readonly isStreamed: boolean;
-  /** What `verbose_json` contains. */
+  /** Lists in the `verbose_json` response. */
   readonly granularities: readonly Granularity[];
   /** Fields without effect. */
   readonly ignored: readonly string[];
@@ -124,7 +126,7 @@ export function parseTranscriptionForm(
   };
 }
 
-/** Readable text, masking and the order of turns need the whole file. */
+/** Rejects streams of readable or masked text and of ordered turns, which need the whole file. */
 function requireStreamable(
   format: TranscriptFormat,
   reading: ReadingOptions | null,

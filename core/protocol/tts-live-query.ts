@@ -26,13 +26,13 @@ export const TTS_LIVE_QUERY = {
     nfe: queryInteger("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
       description: "Solver steps: 16 is fast, 32 is quality",
     }),
-    normalize: flag("normalize", true).meta({ description: "Reads figures, dates and the like as words" }),
+    normalize: flag("normalize", true).meta({ description: "Reads numbers, dates and the like as words" }),
     seed: z.string().optional().meta({
       type: "integer",
-      description: "Another seed gives another take; from the text of each sentence when absent",
+      description: "Each seed gives another take; by default derived from the text of each sentence",
     }),
     room_tone: flag("room_tone", true).meta({
-      description: "Noise at -70 dB under the audio; false leaves digital silence where nobody speaks",
+      description: "Noise at -70 dB under the audio; false leaves digital silence between words",
     }),
     ...SPEECH_FORMAT_FIELDS,
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
@@ -42,7 +42,7 @@ export const TTS_LIVE_QUERY = {
 
 /** Options of a client of `/v1/tts/live`. */
 export interface TtsLiveOptions extends SpeechFormat {
-  /** Everything but the text. */
+  /** Everything except the text. */
   readonly manner: Omit<SynthesisRequest, "text">;
   readonly model: SpeakingModel;
   readonly voice: string;
