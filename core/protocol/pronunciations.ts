@@ -1,15 +1,17 @@
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
-import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
-import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
+import { type DictionaryEntry, dictionaryOf, MOST_PRONUNCIATIONS } from "../domain/text/kazakh/dictionary.js";
+import {
+  growthBy,
+  longestGrowth,
+  soughtWord,
+  spokenPronunciation,
+} from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown, unknownNameRule } from "./fields.js";
 
-const MAX_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
-/** Characters that a dictionary may add to a text of any length, since only the text is billed. */
-const FREE_GROWTH = 200;
 
-const ENTRY = z.strictObject({
+export const PRONUNCIATION = z.strictObject({
   word: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
@@ -24,7 +26,9 @@ const ENTRY = z.strictObject({
   }),
 });
 
-const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
+const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(PRONUNCIATION).max(MOST_PRONUNCIATIONS), {
+  io: "input",
+});
 
 /** Pronunciations in the form in which they are looked up and spoken; none by default. */
 export const PRONUNCIATIONS = given(
@@ -43,7 +47,7 @@ export const PRONUNCIATIONS = given(
     .optional(),
 ).meta({
   ...ENTRIES_SCHEMA,
-  description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
+  description: `How words and phrases of the text are said: at most ${MOST_PRONUNCIATIONS}, an extension`,
 });
 
 /** @throws {ServiceError} `INVALID_REQUEST` */
@@ -51,15 +55,15 @@ export function requireBoundedGrowth(text: string, pronunciations?: readonly Dic
   const dictionary = dictionaryOf(pronunciations);
   if (dictionary === undefined) return;
   const growth = growthBy(dictionary, text);
-  const limit = [...text].length + FREE_GROWTH;
+  const limit = longestGrowth(text);
   if (growth > limit)
     throw broken("", `must make the text at most ${limit} characters longer, received ${growth}`);
 }
 
 function readEntries(value: unknown): readonly DictionaryEntry[] {
   if (!Array.isArray(value)) throw broken("", `must be a list of {"word", "say"}, received ${kindOf(value)}`);
-  if (value.length > MAX_ENTRIES) {
-    throw broken("", `must be at most ${MAX_ENTRIES} entries, received ${value.length}`);
+  if (value.length > MOST_PRONUNCIATIONS) {
+    throw broken("", `must be at most ${MOST_PRONUNCIATIONS} entries, received ${value.length}`);
   }
   const words = new Set<string>();
   return value.map((entry: unknown, index) => {
