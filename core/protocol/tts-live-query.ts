@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, queryInteger, shown } from "./fields.js";
+import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf, speedOf } from "./speak-query.js";
 import { NFE_RULE, SPEED_RULE, SYNTHESIS_MODEL_MEANS, type SynthesisRequest } from "./synthesis-request.js";
@@ -36,6 +37,7 @@ export const TTS_LIVE_QUERY = {
     room_tone: flag("room_tone", true).meta({
       description: "Noise at -70 dB under the audio; false leaves digital silence where nobody speaks",
     }),
+    organization_defaults: STORED_PRONUNCIATIONS,
     ...SPEECH_FORMAT_FIELDS,
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
   }),
@@ -64,6 +66,7 @@ export function parseTtsLiveQuery(query: URLSearchParams, models: ModelList<Spea
     manner: {
       ...{ model: model.name, voice, speed: speedOf(fields.speed), nfe, normalize, room_tone },
       ...{ seed: seedOf(fields.seed), pronunciations: undefined },
+      ...(!fields.organization_defaults && { organization_defaults: false }),
     },
     ...{ model, voice, encoding, sampleRateHz: sampleRateOf(fields.sample_rate, encoding) },
   };

@@ -29,6 +29,7 @@ import type {
   Usage,
   Voices,
 } from "./types.js";
+import { Vocabulary } from "./vocabulary.js";
 
 export interface ClientOptions {
   /** Address of the service, such as "https://speech.example.org"; may include a path. */
@@ -80,6 +81,8 @@ export interface TranscribeOptions extends BilledOptions {
   readonly speakers?: number | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Whether the organization's stored hot words apply too; default true. */
+  readonly organizationDefaults?: boolean | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
@@ -136,6 +139,8 @@ const DEFAULT_MAX_RETRIES = 2;
 export class ServiceClient {
   /** Transcriptions that outlive their request. */
   readonly jobs: Jobs;
+  /** Hot words and pronunciations for all requests of the organization. */
+  readonly vocabulary: Vocabulary;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
@@ -155,6 +160,7 @@ export class ServiceClient {
     const { audioBodyOf: bodyOf = audioBodyOf } = platform;
     const parts = { requester: this.#requester, url: this.#sttUrl, authorization: this.#authorization };
     this.jobs = new Jobs<AudioSource>({ ...parts, bodyOf });
+    this.vocabulary = new Vocabulary({ ...parts, url: this.#baseUrl });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
     this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),

@@ -27,3 +27,4 @@ export type { BilledOptions, CallOptions } from "./requester.js";
 export { type SubtitleOptions, toSrt, toVtt, type WordsToShow } from "./subtitles.js";
 export type { UploadProgress } from "./transport.js";
 export type * from "./types.js";
+export type { Vocabulary, VocabularyWords } from "./vocabulary.js";

@@ -25,6 +25,8 @@ export interface JobOptions extends BilledOptions {
   readonly speakers?: number | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Whether the organization's stored hot words apply too; default true. */
+  readonly organizationDefaults?: boolean | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */

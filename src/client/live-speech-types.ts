@@ -2,7 +2,10 @@ import { queryOf } from "./query.js";
 import type { SpeechRequest, SpeechWord } from "./types.js";
 
 export interface LiveSpeechOptions
-  extends Pick<SpeechRequest, "model" | "voice" | "speed" | "normalize" | "seed" | "room_tone"> {
+  extends Pick<
+    SpeechRequest,
+    "model" | "voice" | "speed" | "normalize" | "seed" | "organization_defaults" | "room_tone"
+  > {
   /** Solver steps, 4 to 64; default 16. */
   readonly nfe?: number | undefined;
   /** Hz of the audio: 8000, 16000, 24000 (default), 32000 or 48000. */
@@ -115,8 +118,9 @@ export type LiveSpeechMessage =
 
 /** Returns the options as query parameters of `/v1/tts/live`. */
 export function liveSpeechQuery(options: LiveSpeechOptions): URLSearchParams {
-  const { model, voice, speed, nfe, normalize, seed, room_tone, sampleRateHz } = options;
-  return queryOf({ model, voice, speed, nfe, normalize, seed, room_tone, sample_rate: sampleRateHz });
+  const { model, voice, speed, nfe, normalize, seed, organization_defaults, room_tone } = options;
+  const manner = { model, voice, speed, nfe, normalize, seed, organization_defaults, room_tone };
+  return queryOf({ ...manner, sample_rate: options.sampleRateHz });
 }
 
 export const NOTHING_SENT: SentSpeech = { audioSeconds: 0, characters: 0, creditsCharged: 0 };

@@ -41,6 +41,7 @@ interface TranscriptWishes {
   readonly model?: string | undefined;
   readonly timestamps?: boolean | undefined;
   readonly hotWords?: readonly HotWord[] | undefined;
+  readonly organizationDefaults?: boolean | undefined;
   readonly display?: boolean | undefined;
   readonly numerals?: string | undefined;
   readonly redact?: readonly string[] | undefined;
@@ -57,6 +58,7 @@ export function transcribeQuery(
   const { model, timestamps, diarize, speakers, hotWords, channels, raw } = wishes;
   return {
     ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
+    organization_defaults: wishes.organizationDefaults,
     ...{ diarize: diarize || undefined, speakers },
     ...readingQuery(wishes),
     channels,

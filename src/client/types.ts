@@ -19,6 +19,8 @@ export interface SpeechRequest {
   readonly seed?: number | undefined;
   /** Pronunciations of words in the text, at most 100. */
   readonly pronunciations?: readonly Pronunciation[] | undefined;
+  /** Whether the organization's stored pronunciations apply too; default true. */
+  readonly organization_defaults?: boolean | undefined;
   /** Adds noise at -70 dB, so that pauses are not digital silence; default true. */
   readonly room_tone?: boolean | undefined;
 }
@@ -267,7 +269,9 @@ export interface KeyInfo {
   /** Credits held for its running work. */
   readonly held: number;
   /** Endpoints that it is limited to; null for all. */
-  readonly endpoints: readonly ("tts" | "transcribe" | "live" | "jobs" | "account:read")[] | null;
+  readonly endpoints:
+    | readonly ("tts" | "transcribe" | "live" | "jobs" | "account:read" | "account:write")[]
+    | null;
   readonly expires_at: string | null;
 }
 

@@ -63,6 +63,7 @@ const LISTEN_PARAMETERS = [
   "model",
   "multichannel",
   "numerals",
+  "organization_defaults",
   "punctuate",
   "redact",
   "sample_rate",
@@ -76,6 +77,7 @@ const LISTEN_FILE_PARAMETERS = [
   "multichannel",
   ...[
     "numerals",
+    "organization_defaults",
     "paragraphs",
     "punctuate",
     "redact",
@@ -87,11 +89,14 @@ const LISTEN_FILE_PARAMETERS = [
   BILLED_PARAMETER,
 ];
 const JOB_PARAMETERS = [
-  ...["hotwords", "model", "timestamps", "display", "numerals", "redact", "url", "webhook_url"],
+  ...["hotwords", "organization_defaults", "model", "timestamps", "display", "numerals", "redact", "url"],
+  "webhook_url",
   ...["diarize", "speakers", "channels", "encoding", "sample_rate", "channel_count"],
   ...["x-filename", BILLED_PARAMETER],
 ];
-const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
+const SPEAK_PARAMETERS = [
+  ...["container", "encoding", "model", "organization_defaults", "sample_rate", "speed", BILLED_PARAMETER],
+];
 
 /** The endpoint table of the interface specification, followed by the endpoints decided later. */
 const SPECIFIED: readonly Specified[] = [
@@ -120,6 +125,7 @@ const SPECIFIED: readonly Specified[] = [
     BILLING,
     [
       "hotwords",
+      "organization_defaults",
       "model",
       "timestamps",
       "diarize",
@@ -147,6 +153,7 @@ const SPECIFIED: readonly Specified[] = [
       "eou_ms",
       "endpointing",
       "hotwords",
+      "organization_defaults",
       "model",
       "partials",
       "words",
@@ -166,7 +173,7 @@ const SPECIFIED: readonly Specified[] = [
     [],
     [
       ...["model", "voice", "speed", "nfe", "normalize", "seed", "room_tone"],
-      ...["encoding", "sample_rate", "token"],
+      ...["encoding", "organization_defaults", "sample_rate", "token"],
     ],
   ],
   ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
@@ -196,7 +203,7 @@ const SPECIFIED: readonly Specified[] = [
         "model",
         "numerals",
       ],
-      ...["punctuate", "redact", "sample_rate", "smart_format"],
+      ...["organization_defaults", "punctuate", "redact", "sample_rate", "smart_format"],
     ],
   ],
   ["POST", "/v1/jobs/transcriptions", "key", [400, 401, 404, 413, 429, 503], [], JOB_PARAMETERS],
@@ -207,7 +214,7 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/jobs/webhook-secret", "key", [400, 401, 503], [], []],
   ["POST", "/v1/jobs/webhook-secret", "key", [400, 401, 503], [], []],
   ["POST", "/v1/stream/token", "key", [401], [], []],
-  ["GET", "/v1/realtime", "key", [400, 401, 429, 503], [], ["intent", "model"]],
+  ["GET", "/v1/realtime", "key", [400, 401, 429, 503], [], ["intent", "model", "organization_defaults"]],
   ["POST", "/v1/realtime/client_secrets", "key", [400, 401, 503], [], []],
   ["POST", "/v1/realtime/transcription_sessions", "key", [400, 401, 503], [], []],
   ["GET", "/v1/audio/models", "open", [], [], []],
@@ -216,6 +223,8 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/balance", "key", [400, 401, 503], [], []],
   ["GET", "/v1/key", "key", [400, 401, 403, 503], [], []],
   ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
+  ["GET", "/v1/vocabulary", "key", [400, 401, 503], [], []],
+  ["PUT", "/v1/vocabulary", "key", [400, 401, 413, 503], [], []],
 ];
 
 const SOCKETS = [
@@ -322,13 +331,17 @@ test("answers have the members, content types and headers of the reference", asy
     "/v1/realtime/client_secrets": { body: "{}" },
     "/v1/realtime/transcription_sessions": { body: "{}" },
     "/v1/audio/transcriptions": { body: form() },
+    "/v1/vocabulary": { body: "{}" },
   };
   running.conversations.modelWaitMs = 1_500;
   for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
     if (status === 101) continue;
     // For responses that report ignored parameters.
     const query = isDeepgramPath(path) ? "?tag=x" : "";
-    const given = await fetch(running.base + path + query, { method, headers, ...requests[path] });
+    const given = await fetch(running.base + path + query, {
+      ...{ method, headers },
+      ...(method !== "GET" && requests[path]),
+    });
     assert.equal(given.status, status, path);
     for (const name of answerHeaders) assert.notEqual(given.headers.get(name), null, `${path} ${name}`);
     const contentType = given.headers.get("content-type")!.split(";")[0]!;
