@@ -2,6 +2,8 @@
 // request had sent them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { toFloat } from "../../core/domain/audio/pcm.js";
@@ -10,7 +12,9 @@ import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
 import { listen } from "../client/support.js";
 import { silence } from "../support/audio.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { append } from "../support/realtime-events.js";
 import { startTwoServices } from "../support/service-process.js";
@@ -247,6 +251,24 @@ describe("stored pronunciations", { concurrency: 1 }, () => {
     await storing.vocabulary.set({ pronunciations: [long] });
     assert.deepEqual(await bytesOf(stored, "/v1/tts", SPEECH), await bytesOf(plain, "/v1/tts", SPEECH));
   });
+});
+
+test("the command line shows and replaces the words", async () => {
+  const env = { DAUYS_URL: stored.url, DAUYS_API_KEY: stored.key };
+  const words = { hotwords: ["айнұр", "маңғыстау:2"], pronunciations: PRONUNCIATIONS };
+  const file = join(await temporaryFolder(), "words.json");
+  await writeFile(file, JSON.stringify(words));
+  const set = await dauysInTurn(["vocabulary", "set", file], { env });
+  assert.deepEqual([set.code, set.stdout], [0, "2 hot words and 2 pronunciations stored\n"], set.stderr);
+  const got = await dauysInTurn(["vocabulary", "get"], { env });
+  assert.deepEqual(JSON.parse(got.stdout), words);
+  await writeFile(file, JSON.stringify({ hotwords: ["☃"] }));
+  const refused = await dauysInTurn(["vocabulary", "set", file], { env });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /hotwords must be written in the model's letters, received "☃"/);
+  await writeFile(file, "[]");
+  assert.equal((await dauysInTurn(["vocabulary", "set", file], { env })).code, 2);
+  assert.deepEqual(await storing.vocabulary.get(), words);
 });
 
 describe("on two services", () => {
