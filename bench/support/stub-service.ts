@@ -153,6 +153,7 @@ const transport = createTransport({
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { key: noKeys, credits: noKeys, usage: noKeys },
+  vocabularies: { find: async () => ({ hotwords: [], pronunciations: [] }), replace: noKeys },
   answers,
   speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,

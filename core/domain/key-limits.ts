@@ -1,5 +1,5 @@
 /** Groups of endpoints that a key may be restricted to. */
-export const KEY_ENDPOINTS = ["tts", "transcribe", "live", "jobs", "account:read"] as const;
+export const KEY_ENDPOINTS = ["tts", "transcribe", "live", "jobs", "account:read", "account:write"] as const;
 
 export type KeyEndpoint = (typeof KEY_ENDPOINTS)[number];
 

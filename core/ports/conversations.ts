@@ -6,7 +6,10 @@ import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { ServiceError } from "../domain/errors.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
+import type { DictionaryEntry } from "../domain/text/kazakh/dictionary.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
+import type { Vocabulary } from "../domain/vocabulary.js";
+import type { OrganizationDefaults } from "../protocol/organization-defaults.js";
 import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
 import type { SynthesisRequest } from "../protocol/synthesis-request.js";
 import type { Departure } from "./front.js";
@@ -25,6 +28,8 @@ export interface Caller {
   readonly endpoint: string;
   /** Concurrency limit of the organization for this kind of work, over all services. */
   readonly mostAtOnce?: number;
+  /** Words that the organization stored; none when absent. */
+  readonly vocabulary?: Vocabulary;
   /** Earlier charges for the same work, under an idempotency key. */
   readonly paid?: Paid;
   /** Span of the whole request; not traced when absent. */
@@ -127,7 +132,7 @@ export interface LiveWishes extends StreamOptions {
 }
 
 /** Options of a file transcription. */
-export interface FileWishes {
+export interface FileWishes extends OrganizationDefaults {
   /** Model id. */
   readonly model: string;
   readonly hotWords: readonly HotWord[];
@@ -232,8 +237,14 @@ export interface SpeakConversation {
   unauthorized(detail: string): void;
 }
 
+/** A request for speech, with pronunciations that its organization stored. */
+export type SpeechWishes = SynthesisRequest & {
+  /** Added to the request's own within the limits of one request; none when absent. */
+  readonly storedPronunciations?: readonly DictionaryEntry[];
+};
+
 /** Options of a speaking session: those of a synthesis, without the text. */
-export type SpeakWishes = Omit<SynthesisRequest, "text"> & {
+export type SpeakWishes = Omit<SpeechWishes, "text"> & {
   /** Speaks the first clause of a turn before its sentence is complete; false by default. */
   readonly startsEarly?: boolean;
 };
@@ -242,7 +253,7 @@ export type SpeakWishes = Omit<SynthesisRequest, "text"> & {
 export interface Conversations {
   readonly catalog: Catalog;
   /** @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
-  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
+  synthesis(caller: Caller, request: SpeechWishes, delivery: Delivery): Promise<SynthesisConversation>;
   /** @param path a file of any container, which must stay until the transcript has settled */
   transcription(caller: Caller, path: string, wishes: FileWishes): TranscriptionConversation;
   /**

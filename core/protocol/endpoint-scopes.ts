@@ -34,6 +34,8 @@ const SCOPES = {
   "GET /v1/key": ANY_KEY,
   "GET /v1/balance": ["account:read"],
   "GET /v1/usage": ["account:read"],
+  "GET /v1/vocabulary": ["account:read", "account:write"],
+  "PUT /v1/vocabulary": ["account:write"],
   "GET /v1/models": ANY_KEY,
   "GET /v1/voices": ANY_KEY,
   "GET /v1/audio/models": ANY_KEY,

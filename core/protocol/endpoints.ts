@@ -1,3 +1,4 @@
+import { ACCOUNT_ENDPOINTS } from "./account-endpoints.js";
 import { NO_QUERY, VOICES_QUERY } from "./catalog-schemas.js";
 import type { ComponentName } from "./components.js";
 import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
@@ -8,7 +9,6 @@ import { STREAM_QUERY } from "./stream-query.js";
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY } from "./timed-speech.js";
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TTS_LIVE_QUERY } from "./tts-live-query.js";
-import { USAGE_QUERY } from "./usage-query.js";
 
 /** Headers of some responses, in addition to those of every response. */
 export const ANSWER_HEADERS = {
@@ -81,7 +81,7 @@ export const GROUPS = ["Speech", "Transcription", "Jobs", "Live", "Account", "Ca
 
 /** An endpoint of the API reference. */
 export interface Endpoint {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `{name}` stands for a segment. */
   readonly path: string;
   readonly group: (typeof GROUPS)[number];
@@ -311,41 +311,7 @@ const TABLE = [
     answer: { "application/json": "StreamToken" },
     errors: [400, 401, 503],
   },
-  {
-    method: "GET",
-    path: "/v1/balance",
-    group: "Account",
-    summary: "Credits of the key's organization",
-    description: "Free of charge; at most a second old.",
-    query: NO_QUERY,
-    status: 200,
-    answer: { "application/json": "Balance" },
-    errors: [400, 401, 503],
-  },
-  {
-    method: "GET",
-    path: "/v1/key",
-    group: "Account",
-    summary: "The key itself: its limits, and its usage this month",
-    description: "Any key may request its own data. Free of charge.",
-    query: NO_QUERY,
-    status: 200,
-    answer: { "application/json": "KeyInfo" },
-    errors: [400, 401, 503],
-  },
-  {
-    method: "GET",
-    path: "/v1/usage",
-    group: "Account",
-    summary: "Usage of the key's organization by day, kind of work and path",
-    description:
-      "All charges of these days, over all keys. Free of charge; at most ten seconds old. An organization " +
-      "may request ten periods at once, then one a second.",
-    query: USAGE_QUERY,
-    status: 200,
-    answer: { "application/json": "Usage" },
-    errors: [400, 401, 429, 503],
-  },
+  ...ACCOUNT_ENDPOINTS,
   open("/v1/models", "Installed models: those for speech, and those for transcription", "Models"),
   {
     ...open("/v1/voices", "Voices of a model", "Voices"),

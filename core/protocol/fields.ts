@@ -92,7 +92,12 @@ export function boolean(name: string, otherwise: boolean) {
   return given(z.boolean({ error: typeRule(name, "true or false") }).default(otherwise));
 }
 
-/** One of `names`; other values are rejected with `code`. */
+/** A boolean; absent by default. */
+export function optionalBoolean(name: string) {
+  return given(z.boolean({ error: typeRule(name, "true or false") }).optional());
+}
+
+/** One of `names`; other values fail with `code`. */
 export function oneOf<const Name extends string>(
   name: string,
   names: readonly Name[],

@@ -14,6 +14,11 @@ import {
   SAMPLE_RATE_HZ,
 } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { splitWithSpeakers } from "./speakers-query.js";
 
@@ -77,12 +82,13 @@ export const LISTEN_FILE_QUERY = {
     }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    organization_defaults: STORED_HOT_WORDS,
   }),
   others: { passed: IGNORED, alsoKnown: MISSING },
 } as const satisfies Query;
 
 /** Options of a client of `POST /v1/listen`. */
-export interface ListenFileOptions extends ListenReading {
+export interface ListenFileOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly isModelNamed: boolean;
   readonly hotWords: readonly HotWord[];
@@ -125,6 +131,7 @@ export function parseListenFileQuery(
     paragraphs: fields.paragraphs || fields.smart_format,
     diarize: fields.diarize,
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: ignoredNames(query, language),
   };
 }

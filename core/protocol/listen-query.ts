@@ -7,6 +7,11 @@ import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -69,6 +74,7 @@ export const LISTEN_QUERY = {
       .meta({ description: "Silence in milliseconds, 1000 to 5000, after which `UtteranceEnd` is sent" }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    organization_defaults: STORED_HOT_WORDS,
     ...LISTEN_READING_FIELDS,
     vad_events: flag("vad_events", false).meta({
       description: "Sends `SpeechStarted` when an utterance starts",
@@ -78,7 +84,7 @@ export const LISTEN_QUERY = {
 } as const satisfies Query;
 
 /** Options of a client of `/v1/listen`. */
-export interface ListenOptions extends ListenReading {
+export interface ListenOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
@@ -122,6 +128,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
     saysEncoding: query.has("encoding"),
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may have an intensifier after a colon, like our hot words.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>

@@ -2,6 +2,11 @@ import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { shown } from "./fields.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -19,18 +24,25 @@ export const REALTIME_QUERY = {
       .string()
       .optional()
       .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names for such models also mean it` }),
+    organization_defaults: STORED_HOT_WORDS,
   }),
   others: { passed: ["api-version", "deployment", "language"], alsoKnown: ["call_id"] },
 } as const satisfies Query;
 
+/** Options of a realtime session that its query sets. */
+interface RealtimeOptions extends OrganizationDefaults {
+  readonly model: HearingModel;
+}
+
 /** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
-export function parseRealtimeQuery(query: URLSearchParams, models: ModelList<HearingModel>): HearingModel {
+export function parseRealtimeQuery(query: URLSearchParams, models: ModelList<HearingModel>): RealtimeOptions {
   if (query.has("call_id")) throw invalid("call_id is not supported: there are no calls here", "call_id");
-  const { intent = "transcription", model = null } = readQuery(REALTIME_QUERY, query);
+  const fields = readQuery(REALTIME_QUERY, query);
+  const { intent = "transcription", model = null } = fields;
   if (intent !== "transcription") {
     throw invalid(`intent must be transcription, received ${shown(intent)}`, "intent");
   }
-  return realtimeModel(model, models, "model");
+  return { model: realtimeModel(model, models, "model"), ...organizationDefaultsOf(fields) };
 }
 
 /** Finds a model by its id or OpenAI's. @throws {ServiceError} `INVALID_REQUEST` */

@@ -4,6 +4,7 @@ import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { looseBody, oneOf, parseWith, shown } from "./fields.js";
 import { refuseFeatures } from "./listen-query.js";
+import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { SPEED_RULE, STREAMED_NFE, type SynthesisRequest, textField, withText } from "./synthesis-request.js";
 
@@ -56,6 +57,7 @@ const SHARED = {
     }),
   ...SPEECH_FORMAT_FIELDS,
   speed: SPEED_FIELD,
+  organization_defaults: STORED_PRONUNCIATIONS,
 };
 const OTHERS = { passed: IGNORED, alsoKnown: MISSING };
 
@@ -126,6 +128,7 @@ interface Fields {
   readonly encoding: StreamedFormat;
   readonly sample_rate?: string | undefined;
   readonly speed?: string | undefined;
+  readonly organization_defaults: boolean;
 }
 
 function optionsOf(query: URLSearchParams, fields: Fields, models: ModelList<SpeakingModel>): SpeakOptions {
@@ -133,6 +136,7 @@ function optionsOf(query: URLSearchParams, fields: Fields, models: ModelList<Spe
   const manner = {
     ...{ model: model.name, voice, speed: speedOf(fields.speed), nfe: STREAMED_NFE, normalize: true },
     ...{ seed: null, pronunciations: undefined, room_tone: true },
+    ...(!fields.organization_defaults && { organization_defaults: false }),
   };
   const { encoding } = fields;
   const sampleRateHz = sampleRateOf(fields.sample_rate, encoding);

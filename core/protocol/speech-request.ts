@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { integer, looseBody, oneOf, optionalString, parseWith, refuseNearMisses } from "./fields.js";
+import { STORED_PRONUNCIATIONS_FIELD } from "./organization-defaults.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   NFE_RULE,
@@ -33,6 +34,7 @@ export const SPEECH_REQUEST = looseBody({
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  organization_defaults: STORED_PRONUNCIATIONS_FIELD,
   room_tone: ROOM_TONE,
   stream_format: z.unknown().optional().meta({
     type: "string",
@@ -90,11 +92,15 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
     nfe,
     seed,
     pronunciations,
+    organization_defaults,
     room_tone,
   } = request;
   requireBoundedGrowth(text, pronunciations);
   const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
-  const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone };
+  const synthesis = {
+    ...{ text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone },
+    ...(organization_defaults === false && { organization_defaults }),
+  };
   const isEvents = request.stream_format === "sse";
   return {
     synthesis,

@@ -4,10 +4,11 @@ import type { Endpointing } from "../domain/endpointing/patience.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
+import type { OrganizationDefaults } from "./organization-defaults.js";
 import { DISPLAY_WORD, REDACTION, TIMED_WORD } from "./transcription-schemas.js";
 
 /** Options of a live session. */
-export interface StreamOptions {
+export interface StreamOptions extends OrganizationDefaults {
   readonly endOfUtteranceMs: number;
   /** `fixed` by default. */
   readonly endpointing?: Endpointing;

@@ -6,6 +6,7 @@ import { ServiceError } from "../domain/errors.js";
 import { CHANNELS } from "./channels-query.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
+import { organizationDefaultsOf, STORED_HOT_WORDS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
@@ -30,6 +31,7 @@ export const STREAM_QUERY = {
       description: "Adds the times and confidences of words to finals",
     }),
     hotwords: hotWords("hotwords"),
+    organization_defaults: STORED_HOT_WORDS,
     ...READING_FIELDS,
     model: z
       .string()
@@ -60,23 +62,15 @@ export function parseStreamQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): StreamOptions & { readonly model: string } {
-  const {
-    eou_ms,
-    endpointing,
-    partials,
-    words,
-    hotwords,
-    display,
-    numerals,
-    redact,
-    model: name = null,
-  } = readQuery(STREAM_QUERY, query);
+  const fields = readQuery(STREAM_QUERY, query);
+  const { eou_ms, endpointing, partials, words, hotwords, model: name = null } = fields;
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
-  const reading = readingOf({ display, numerals, redact });
+  const reading = readingOf(fields);
   return {
     ...{ model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words },
     hotWords: hotwords,
+    ...organizationDefaultsOf(fields),
     ...(reading !== null && { reading }),
   };
 }

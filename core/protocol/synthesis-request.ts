@@ -13,6 +13,7 @@ import {
   optionalString,
   parseWith,
 } from "./fields.js";
+import { STORED_PRONUNCIATIONS_FIELD } from "./organization-defaults.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
 /** Maximum length of a text in Unicode code points, the billed unit. */
@@ -52,6 +53,7 @@ export const SYNTHESIS_REQUEST = body({
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  organization_defaults: STORED_PRONUNCIATIONS_FIELD,
   room_tone: ROOM_TONE,
 });
 

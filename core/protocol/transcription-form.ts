@@ -5,6 +5,11 @@ import { ServiceError } from "../domain/errors.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { CHANNELS } from "./channels-query.js";
 import { oneOf, optionalFlag, parseWith, refuseNearMisses, shown } from "./fields.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -46,6 +51,7 @@ const EFFECTIVE_FIELDS = {
     description: "`true`: server-sent events with the text while it is transcribed; for `json` and `text`",
   }),
   channels: CHANNELS,
+  organization_defaults: STORED_HOT_WORDS,
   [GRANULARITY_FIELD]: z.string().optional().meta({
     description: "Content of `verbose_json`: `word`, `segment` or both, as a list; both by default",
   }),
@@ -75,7 +81,7 @@ const PASSED = [
 ];
 
 /** The parsed fields of a form. */
-export interface TranscriptionForm {
+export interface TranscriptionForm extends OrganizationDefaults {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
@@ -123,6 +129,7 @@ export function parseTranscriptionForm(
   return {
     ...{ model, isModelNamed, format, reading, isReadingDefault, channels },
     ...{ isStreamed, granularities, ignored },
+    ...organizationDefaultsOf(asked),
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, queryInteger, shown } from "./fields.js";
+import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import {
   SPEECH_FORMAT_FIELDS,
@@ -34,6 +35,7 @@ export const TTS_LIVE_QUERY = {
     room_tone: flag("room_tone", true).meta({
       description: "Noise at -70 dB under the audio; false leaves digital silence between words",
     }),
+    organization_defaults: STORED_PRONUNCIATIONS,
     ...SPEECH_FORMAT_FIELDS,
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
   }),
@@ -62,6 +64,7 @@ export function parseTtsLiveQuery(query: URLSearchParams, models: ModelList<Spea
     manner: {
       ...{ model: model.name, voice, speed: speedOf(fields.speed), nfe, normalize, room_tone },
       ...{ seed: seedOf(fields.seed), pronunciations: undefined },
+      ...(!fields.organization_defaults && { organization_defaults: false }),
     },
     ...{ model, voice, encoding, sampleRateHz: sampleRateOf(fields.sample_rate, encoding) },
   };

@@ -6,6 +6,11 @@ import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LIVE_ENCODINGS, type LiveEncoding, SAMPLE_RATE_HZ, sampleFormat } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -57,13 +62,14 @@ export const TURNS_QUERY = {
       description: "Silence that ends a turn regardless of confidence",
     }),
     keyterm: hotWords("keyterm"),
+    organization_defaults: STORED_HOT_WORDS,
     ...LISTEN_READING_FIELDS,
   }),
   others: { passed: IGNORED, alsoKnown: ["token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v2/listen`. */
-export interface TurnsOptions extends ListenReading {
+export interface TurnsOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
@@ -105,6 +111,7 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
     isEager: eager !== null,
     sureMs: end === 1 ? timeoutMs : SURE_MS,
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: [...query]
       .filter(([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false")
       .map(([name]) => name),

@@ -5,6 +5,9 @@ export interface HotWord {
   readonly characterScore: number;
 }
 
+/** Most hot words of a request. */
+export const MOST_HOT_WORDS = 100;
+
 const NO_MATCH = 0;
 /** A character of a word piece that no hot word has. */
 const OTHER = 0;

@@ -8,6 +8,9 @@ export interface DictionaryEntry {
   readonly spoken: string;
 }
 
+/** Most pronunciations of a request. */
+export const MOST_PRONUNCIATIONS = 100;
+
 /** A word of the dictionary, found at `at`. */
 export interface DictionaryReading extends Reading {
   readonly at: number;
