@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
-import { ServiceError } from "../../../core/domain/errors.js";
+import { isUnpaid, ServiceError } from "../../../core/domain/errors.js";
 import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
+import { speakerLines } from "../../../core/domain/text/speaker-lines.js";
 import type { Caller } from "../../../core/ports/conversations.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
 import { ENDLESS_ROOM } from "../../../core/ports/spool-room.js";
@@ -85,7 +86,7 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   const { webhookUrl, ...asked } = parseJobQuery(request.query, deps.conversations.catalog.hearing);
   if (webhookUrl !== null) deps.webhooks.check(webhookUrl);
   if (asked.speakers !== null) requireDiarization(deps.conversations.catalog);
-  if (key === null) await deps.conversations.requireCredit(caller, "file");
+  await requireCreditForJob(deps, caller, key);
   const upload = await uploadOf(request, asked.urls, deps);
   const { timestamps, hotWords, reading, speakers, channels, raw } = asked;
   const options: JobOptions = {
@@ -105,6 +106,24 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   });
   if (url !== null) return accept(exchange, await deps.jobs.submit(job(null), null));
   await submitUpload({ exchange, deps, caller, upload, job });
+}
+
+/**
+ * Rejects a caller without credits before the upload is read. A repeated submission passes: it returns its job.
+ * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `AUTH_UNAVAILABLE`
+ */
+async function requireCreditForJob(
+  { conversations, jobs }: JobDeps,
+  caller: Caller,
+  key: string | null,
+): Promise<void> {
+  try {
+    await conversations.requireCredit(caller, "file");
+  } catch (thrown) {
+    const isRefused = thrown instanceof ServiceError && isUnpaid(thrown.code);
+    if (!isRefused || key === null) throw thrown;
+    if (!(await jobs.isKnown(caller.identity.organizationId, key))) throw thrown;
+  }
 }
 
 async function submitUpload(given: {
@@ -195,8 +214,7 @@ async function rendered(
       return { contentType: "application/json", body };
     }
     case "txt": {
-      const text = transcription.display_text ?? transcription.text;
-      return { contentType: "text/plain; charset=utf-8", body: textBody(`${text}\n`) };
+      return { contentType: "text/plain; charset=utf-8", body: textBody(`${plainText(transcription)}\n`) };
     }
     case "srt":
       return {
@@ -206,6 +224,11 @@ async function rendered(
     case "vtt":
       return { contentType: "text/vtt; charset=utf-8", body: textBody(await vttOf(transcription)) };
   }
+}
+
+/** Returns the text, with a line for each turn if its speakers are known. */
+function plainText({ text, display_text = text, speakers, segments = [] }: Transcription): string {
+  return speakers === undefined ? display_text : speakerLines(segments).join("\n");
 }
 
 async function sendSecret(
