@@ -18,6 +18,8 @@ export interface Heartbeat {
   readonly isDraining: boolean;
   /** Frames of speech that fill the largest run of a file node's workers; absent where pieces run alone. */
   readonly runFrames?: number;
+  /** Hash of the manifest of a file node's model for diarization; absent without one. */
+  readonly diarization?: string;
 }
 
 /** A range of protocol versions, both ends included. */

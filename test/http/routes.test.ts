@@ -99,6 +99,7 @@ for (const front of FRONTS) {
             sample_rate: 16_000,
             live_partials: true,
             hot_words: true,
+            diarize: false,
           },
         ],
       });
