@@ -1,10 +1,12 @@
 import { keysEn } from "./keys.js";
 import { mailEn } from "./mail.js";
+import { speakersEn } from "./speakers.js";
 
 /** All texts of the pages. Words in braces are placeholders; bars separate plural forms. */
 export const en = {
   ...keysEn,
   ...mailEn,
+  ...speakersEn,
   language: "Language",
   theme: "Theme",
   themeSystem: "System",

@@ -1,10 +1,12 @@
 import type { Texts } from "./en.js";
 import { keysKk } from "./keys.js";
 import { mailKk } from "./mail.js";
+import { speakersKk } from "./speakers.js";
 
 export const kk: Texts = {
   ...keysKk,
   ...mailKk,
+  ...speakersKk,
   language: "Тіл",
   theme: "Безендіру",
   themeSystem: "Жүйедегідей",

@@ -1,10 +1,12 @@
 import type { Texts } from "./en.js";
 import { keysRu } from "./keys.js";
 import { mailRu } from "./mail.js";
+import { speakersRu } from "./speakers.js";
 
 export const ru: Texts = {
   ...keysRu,
   ...mailRu,
+  ...speakersRu,
   language: "Язык",
   theme: "Тема",
   themeSystem: "Как в системе",
