@@ -8,7 +8,7 @@ import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 import { DauysClient } from "../../src/client/node.js";
-import { joined, silence, speech } from "../support/audio.js";
+import { speech } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
@@ -18,10 +18,7 @@ const RATE_HZ = 16_000;
 const SERVE = "transcription";
 const SAID = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 /** Two speakers: one speaks before and after the other. */
-const WAV = writeWav(
-  spokenBy([0, 2, 0].map((speaker) => ({ pcm: joined(SAID, silence(0.3, RATE_HZ), SAID), speaker }))),
-  RATE_HZ,
-);
+const WAV = writeWav(spokenBy([0, 2, 0].map((speaker) => ({ pcm: SAID, speaker }))), RATE_HZ);
 
 describe("speakers of recordings on engine nodes over NATS", { skip: WITHOUT_NATS }, () => {
   let withModel: { readonly MODELS_DIR: string };
