@@ -116,13 +116,13 @@ export async function startEngineNode({
 
 async function startHosts(
   parts: NodeParts,
-  { recognizers, synthesizers }: InstalledModels,
+  { recognizers, synthesizers, diarization }: InstalledModels,
   owned: Owned,
 ): Promise<readonly NodeHost[]> {
   const starts = {
     live: () => startLive(parts, recognizers[0]!),
     synthesis: () => startSynthesis(parts, synthesizers[0]!),
-    transcription: () => startTranscription(parts, recognizers[0]!),
+    transcription: () => startTranscription(parts, recognizers[0]!, diarization),
   };
   const starting = parts.config.serve.map(async (kind) => {
     const { count, reason } = parts.workers.ofDefaults[kind];
@@ -186,8 +186,9 @@ async function startSynthesis(
 async function startTranscription(
   parts: NodeParts,
   model: PackageFolder<RecognizerManifest>,
+  diarization: InstalledModels["diarization"],
 ): Promise<NodeHost> {
-  const pool = filePool(parts, model);
+  const pool = filePool(parts, model, diarization);
   const engine = engineOver(pool, model.manifest, parts.log);
   // Warm up every worker before the first task.
   await started(engine.start(), () => engine.stop());
@@ -195,7 +196,8 @@ async function startTranscription(
     kind: "transcription",
     capacity: parts.workers.ofDefaults.transcription.count * TASKS_PER_WORKER,
     runFrames: () => pool.runFrames ?? 0,
-    perform: workingOnFiles(pool, model.manifest),
+    perform: workingOnFiles(pool, model.manifest, diarization?.manifest),
+    ...(diarization !== null && { diarization: manifestHash(diarization.manifest) }),
     stop: () => engine.stop(),
   });
 }
@@ -203,7 +205,7 @@ async function startTranscription(
 async function startCalls(
   { bus, node, tracer, config, log }: NodeParts,
   { manifest }: PackageFolder,
-  own: Pick<CallHostOptions, "kind" | "capacity" | "runFrames" | "isGivenUp" | "perform"> & {
+  own: Pick<CallHostOptions, "kind" | "capacity" | "runFrames" | "diarization" | "isGivenUp" | "perform"> & {
     stop(): Promise<void>;
   },
 ): Promise<NodeHost> {

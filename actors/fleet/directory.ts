@@ -45,6 +45,8 @@ export interface DirectoryOptions {
   readonly log: Log;
   /** Calls `act` every `everyMs` until the returned function is called. */
   readonly repeat?: (act: () => void, everyMs: number) => () => void;
+  /** Called with each heartbeat. */
+  readonly onHeartbeat?: (heartbeat: Heartbeat) => void;
 }
 
 /** Number of checks within the time after which a node is lost. */
@@ -179,7 +181,8 @@ export class FleetDirectory {
   }
 
   #hear(heartbeat: Heartbeat): void {
-    const { clock, log } = this.#options;
+    const { clock, log, onHeartbeat } = this.#options;
+    onHeartbeat?.(heartbeat);
     const known = this.#nodes.get(heartbeat.node);
     if (known === undefined)
       log.info({ node: heartbeat.node, zone: heartbeat.zone, model: heartbeat.model }, "engine node heard");

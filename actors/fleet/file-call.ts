@@ -1,5 +1,6 @@
 import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
+import type { PackedShape } from "./packed-windows.js";
 
 /** A file of a call; the node pulls its audio. */
 export interface FileOfCall {
@@ -35,7 +36,29 @@ export interface DecodeCall {
   readonly encodedSize: number;
 }
 
-export type FileCall = HearCall | DecodeCall;
+/** Hears windows of a file for its speakers; each is answered in a part. Items: the audio. */
+export interface HearSpeakersCall {
+  readonly type: "hear-speakers";
+  /** At the rate of the model for diarization. */
+  readonly file: FileOfCall;
+  readonly firstWindow: number;
+  readonly endWindow: number;
+}
+
+/** A part of the answer to a call that hears windows. Embeddings are the bytes of floats. */
+export interface HeardWindow {
+  readonly frames: Uint8Array;
+  readonly embeddings: readonly (Uint8Array | null)[];
+}
+
+/** Finds the turns of a file's speakers; parts hold some turns each. Items: those of `PackedWindows`. */
+export interface GroupSpeakersCall extends PackedShape {
+  readonly type: "group-speakers";
+  readonly sampleCount: number;
+  readonly speakerCount: number | null;
+}
+
+export type FileCall = HearCall | DecodeCall | HearSpeakersCall | GroupSpeakersCall;
 
 /** A note about a call: the results of this file are no longer wanted. */
 export interface GiveUpNote {

@@ -1,3 +1,5 @@
+import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
+import type { SpeakerWindow } from "../../core/domain/diarization/windows.js";
 import { asServiceError, ServiceError } from "../../core/domain/errors.js";
 import { type Span, together, traceparentsOf } from "../../core/ports/span.js";
 import type {
@@ -9,17 +11,35 @@ import type {
 } from "../../native/threads/protocol.js";
 import { samplesAt } from "../../native/transcription/file-audio.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
-import type { DecodeCall, FileCall, GiveUpNote, HearDone } from "./file-call.js";
+import { alignedBytes } from "./call-messages.js";
+import type { DecodeCall, FileCall, GiveUpNote, HearDone, HeardWindow } from "./file-call.js";
 import { FileBytes, type Item } from "./file-items.js";
 import { type Call, CallLost } from "./fleet-calls.js";
 import { HeardResults } from "./heard-results.js";
 import type { NodePlaces } from "./node-places.js";
+import { packedWindows } from "./packed-windows.js";
 
 type Hear = Extract<FileTask, { type: "hear" }>;
 type Decode = Extract<FileTask, { type: "decode" }>;
+type HearSpeakers = Extract<FileTask, { type: "hear-speakers" }>;
+type GroupSpeakers = Extract<FileTask, { type: "group-speakers" }>;
 
 /** Most tasks of this front in flight: each holds part of a file in memory (`partsHeld`). */
 const MAX_TASKS = 16;
+
+/** A model for diarization that some nodes have. */
+interface RemoteDiarization {
+  /** Hash of its manifest. */
+  readonly manifest: string;
+  readonly sampleRateHz: number;
+}
+
+interface FleetFilePoolParts {
+  readonly places: NodePlaces;
+  readonly sampleRateHz: number;
+  /** Absent if the gateway has no such package. */
+  readonly diarization?: RemoteDiarization | null;
+}
 
 /** A task in flight. */
 interface Work {
@@ -37,18 +57,26 @@ export class FleetFilePool {
   readonly mostAttempts = 3;
   readonly #places: NodePlaces;
   readonly #sampleRateHz: number;
+  readonly #diarization: RemoteDiarization | null;
   readonly #works = new Set<Work>();
   /** Floats in a frame of the encoder's output; known after the first hear task. */
   #encodedSize = 0;
 
-  constructor(parts: { readonly places: NodePlaces; readonly sampleRateHz: number }) {
-    this.#places = parts.places;
-    this.#sampleRateHz = parts.sampleRateHz;
+  constructor({ places, sampleRateHz, diarization = null }: FleetFilePoolParts) {
+    this.#places = places;
+    this.#sampleRateHz = sampleRateHz;
+    this.#diarization = diarization;
   }
 
   /** Total number of tasks that all known nodes accept. */
   get workerCount(): number {
     return Math.min(MAX_TASKS, Math.max(1, this.#places.capacity));
+  }
+
+  /** See `FilePool.speakerWorkerCount`: waiting for the nodes with a model must not block other tasks. */
+  get speakerWorkerCount(): number {
+    const manifest = this.#diarization?.manifest ?? "";
+    return Math.min(MAX_TASKS, Math.max(1, this.#places.capacityWith(manifest)));
   }
 
   /** See `FilePool.runFrames`. */
@@ -69,13 +97,9 @@ export class FleetFilePool {
       case "release":
         return { ok: true, value: null };
       case "hear-speakers":
+        return this.#work([task.cell], spans, (work) => this.#hearSpeakers(task, work));
       case "group-speakers":
-        // A gateway rejects such requests earlier: its models list no model for diarization.
-        return {
-          ok: false,
-          code: "DIARIZATION_UNAVAILABLE",
-          message: "diarization is not supported by a gateway",
-        } satisfies FileAnswer<never>;
+        return this.#work([task.cell], spans, (work) => this.#groupSpeakers(task, work));
       case "hear":
         return this.#work([task.cell], spans, (work) => this.#hear(task, work));
       case "decode": {
@@ -164,6 +188,32 @@ export class FleetFilePool {
     return { ok: true, value: outcomes };
   }
 
+  async #hearSpeakers(task: HearSpeakers, work: Work): Promise<FileAnswer<readonly SpeakerWindow[]>> {
+    const { sampleRateHz: rateHz } = this.#requireDiarization();
+    const source = onDisk(task.source);
+    const { type, firstWindow, endWindow } = task;
+    const body = { type, file: { sampleCount: samplesAt(source, rateHz) }, firstWindow, endWindow };
+    const windows: SpeakerWindow[] = [];
+    await this.#call(work, body, [{ source, rateHz }], (part) => windows.push(windowOf(part as HeardWindow)));
+    return { ok: true, value: windows };
+  }
+
+  async #groupSpeakers(task: GroupSpeakers, work: Work): Promise<FileAnswer<readonly SpeakerTurn[]>> {
+    const { type, windows, sampleCount, speakerCount } = task;
+    const { shape, frames, embeddings } = packedWindows(windows);
+    const body = { type, ...shape, sampleCount, speakerCount };
+    const turns: SpeakerTurn[] = [];
+    await this.#call(work, body, [{ memory: frames }, { memory: embeddings }], (part) =>
+      turns.push(...(part as readonly SpeakerTurn[])),
+    );
+    return { ok: true, value: turns };
+  }
+
+  #requireDiarization(): RemoteDiarization {
+    if (this.#diarization !== null) return this.#diarization;
+    throw new ServiceError("DIARIZATION_UNAVAILABLE", "this gateway has no model for diarization");
+  }
+
   /** Calls a node that has room. */
   async #call(
     work: Work,
@@ -171,10 +221,12 @@ export class FleetFilePool {
     items: readonly Item[],
     onPart: (value: unknown) => void,
   ): Promise<unknown> {
+    const isSpeakers = body.type === "hear-speakers" || body.type === "group-speakers";
+    const needed = isSpeakers ? this.#requireDiarization().manifest : null;
     const bytes = new FileBytes(items);
     try {
       for (;;) {
-        const place = await this.#places.take(work.abort.signal);
+        const place = await this.#places.take(work.abort.signal, needed);
         work.span.set({ node: place.node });
         try {
           work.call = place.call({
@@ -198,6 +250,14 @@ export class FleetFilePool {
       await bytes.close();
     }
   }
+}
+
+/** Copies a window out of a message, whose bytes are borrowed. */
+function windowOf({ frames, embeddings }: HeardWindow): SpeakerWindow {
+  return {
+    frames: new Uint8Array(frames),
+    embeddings: embeddings.map((bytes) => (bytes === null ? null : new Float32Array(alignedBytes(bytes)))),
+  };
 }
 
 function isGivenUp(cell: SharedArrayBuffer): boolean {

@@ -20,6 +20,8 @@ export interface Heartbeat {
    * Frames of speech that fill the largest run of a file node's workers; absent if workers run pieces alone.
    */
   readonly runFrames?: number;
+  /** Hash of the manifest of a file node's model for diarization; absent without one. */
+  readonly diarization?: string;
 }
 
 /** A range of protocol versions, both ends included. */

@@ -41,7 +41,12 @@ export class NodePlaces {
 
   /** Total number of concurrent calls that all nodes of the model accept. */
   get capacity(): number {
-    return this.#heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
+    return sumOfCapacities(this.#heartbeats);
+  }
+
+  /** Calls that the nodes with a model for diarization accept at a time. @param manifest its hash */
+  capacityWith(manifest: string): number {
+    return sumOfCapacities(this.#heartbeats.filter(({ diarization }) => diarization === manifest));
   }
 
   /** Frames of speech that fill the largest run of every node's workers; 0 if any node runs pieces alone. */
@@ -63,16 +68,17 @@ export class NodePlaces {
 
   /** Waits without limit until a node has room. @throws {ServiceError} `SHUTTING_DOWN` */
   async await(): Promise<void> {
-    const { leave } = await this.#take(new AbortController().signal, null);
+    const { leave } = await this.#take(new AbortController().signal, null, null);
     leave();
   }
 
   /**
    * Waits for a node with room.
+   * @param diarization hash of the manifest of a model for diarization that the node must have
    * @throws {ServiceError} `CANCELLED`, `SHUTTING_DOWN`, `ENGINE_BUSY` after `waitMs`
    */
-  take(signal: AbortSignal): Promise<NodePlace> {
-    return this.#take(signal, this.#parts.waitMs);
+  take(signal: AbortSignal, diarization: string | null = null): Promise<NodePlace> {
+    return this.#take(signal, diarization, this.#parts.waitMs);
   }
 
   /** Aborts waiting and running work. */
@@ -81,7 +87,7 @@ export class NodePlaces {
     for (const work of this.#works) work.abort(shuttingDown());
   }
 
-  async #take(signal: AbortSignal, waitMs: number | null): Promise<NodePlace> {
+  async #take(signal: AbortSignal, diarization: string | null, waitMs: number | null): Promise<NodePlace> {
     const { calls, directory, kind, cell, zone, model, manifest, random = Math.random } = this.#parts;
     if (this.#isClosed) throw shuttingDown();
     const work = new AbortController();
@@ -90,13 +96,14 @@ export class NodePlaces {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#works.add(work);
     this.#parts.onWork?.(1);
-    const timer = waitMs === null ? undefined : setTimeout(() => work.abort(noRoom()), waitMs);
+    const timer = waitMs === null ? undefined : setTimeout(() => work.abort(noRoom(diarization)), waitMs);
     const end = () => {
       signal.removeEventListener("abort", onAbort);
       if (this.#works.delete(work)) this.#parts.onWork?.(-1);
     };
     const protocol = { least: CALL_VERSION, most: CALL_VERSION };
-    const wanted = { cell, zone, model, manifest, protocol };
+    const needs = diarization !== null && { diarization };
+    const wanted = { cell, zone, model, manifest, protocol, ...needs };
     let node = "";
     // A draining node finishes its calls.
     const watcher = { silent: () => calls.silent(kind, node), draining: () => {} };
@@ -135,6 +142,11 @@ export class NodePlaces {
   }
 }
 
-function noRoom(): ServiceError {
-  return new ServiceError("ENGINE_BUSY", "no engine has room now, try again");
+function sumOfCapacities(heartbeats: readonly Heartbeat[]): number {
+  return heartbeats.reduce((sum, { capacity }) => sum + capacity, 0);
+}
+
+function noRoom(diarization: string | null): ServiceError {
+  const which = diarization === null ? "no engine" : "no engine that tells speakers apart";
+  return new ServiceError("ENGINE_BUSY", `${which} has room now, try again`);
 }

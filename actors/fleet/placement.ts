@@ -6,6 +6,8 @@ export interface Wanted {
   readonly zone: string;
   readonly model: string;
   readonly manifest: string;
+  /** Hash of the manifest of a model for diarization that the node must have. */
+  readonly diarization?: string;
   /** Protocol versions that the front supports. */
   readonly protocol: Versions;
   /** A node to exclude. */
@@ -66,12 +68,14 @@ function reachableOf(heartbeats: readonly Heartbeat[], wanted: Wanted): readonly
   return near.length > 0 ? near : fitting;
 }
 
-function fits(heartbeat: Heartbeat, { cell, model, manifest, protocol, except, room = 1 }: Wanted): boolean {
+function fits(heartbeat: Heartbeat, wanted: Wanted): boolean {
+  const { cell, model, manifest, diarization, protocol, except, room = 1 } = wanted;
   return (
     heartbeat.node !== except &&
     heartbeat.cell === cell &&
     heartbeat.model === model &&
     heartbeat.manifest === manifest &&
+    (diarization === undefined || heartbeat.diarization === diarization) &&
     commonVersion(heartbeat.protocol, protocol) !== null &&
     !heartbeat.isDraining &&
     heartbeat.used + room <= heartbeat.capacity

@@ -43,6 +43,8 @@ export interface CallHostOptions {
   readonly capacity: number;
   /** Frames of speech that fill the largest run of the host's workers; 0 if workers run pieces alone. */
   readonly runFrames?: () => number;
+  /** Hash of the manifest of its model for diarization; absent without one. */
+  readonly diarization?: string | undefined;
   /** True if the workers have used up their restarts. */
   readonly isGivenUp?: () => boolean;
   /** Performs a call and returns its answer. An error is sent as a `ServiceError`. */
@@ -128,7 +130,7 @@ export class CallHost {
   }
 
   #heartbeat(): void {
-    const { bus, clock, node, cell, zone, kind, model, manifest } = this.#options;
+    const { bus, clock, node, cell, zone, kind, model, manifest, diarization } = this.#options;
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
     for (const [front, { heardAtMs }] of this.#fronts)
@@ -140,6 +142,7 @@ export class CallHost {
       protocol: { least: CALL_VERSION, most: CALL_VERSION },
       ...{ capacity: this.capacity, used: this.#running.size, isDraining: this.#isDraining },
       ...(runFrames > 0 && { runFrames }),
+      ...(diarization !== undefined && { diarization }),
     });
     bus.publish(heartbeatsOf(kind), heartbeat);
   }

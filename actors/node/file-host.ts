@@ -1,4 +1,6 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
+import type { SpeakerWindow, WindowShape } from "../../core/domain/diarization/windows.js";
 import { ServiceError } from "../../core/domain/errors.js";
 import type {
   AudioSource,
@@ -17,11 +19,15 @@ import {
   type FileCall,
   type FileOfCall,
   type GiveUpNote,
+  type GroupSpeakersCall,
   HEARD,
   type HearCall,
   type HearDone,
   type HeardBytes,
+  type HeardWindow,
+  type HearSpeakersCall,
 } from "../fleet/file-call.js";
+import { unpackedWindows } from "../fleet/packed-windows.js";
 import type { HostedCall } from "./call-host.js";
 
 /** The model's frame sizes, which determine the samples that workers read. */
@@ -37,11 +43,30 @@ interface Pool {
 /** Requests in flight for one call. */
 const PULLS_AHEAD = 2;
 
-/** Performs tasks of fronts' files on this node's workers. Their audio is pulled, never stored. */
-export function workingOnFiles(pool: Pool, frames: Frames): (call: HostedCall) => Promise<unknown> {
+/** Turns in a part of an answer, about 190 KB. */
+const TURNS_OF_PART = 5_000;
+
+/**
+ * Performs tasks of fronts' files on this node's workers. Their audio is pulled and not stored.
+ * @param shape windows of the workers' model for diarization; null without one
+ */
+export function workingOnFiles(
+  pool: Pool,
+  frames: Frames,
+  shape: WindowShape | null = null,
+): (call: HostedCall) => Promise<unknown> {
   return async (call) => {
     const body = call.body as FileCall;
-    return body.type === "hear" ? hear(call, body, pool, frames) : decode(call, body, pool, frames);
+    switch (body.type) {
+      case "hear":
+        return hear(call, body, pool, frames);
+      case "decode":
+        return decode(call, body, pool, frames);
+      case "hear-speakers":
+        return hearSpeakers(call, body, pool, requireShape(shape));
+      case "group-speakers":
+        return groupSpeakers(call, body, pool);
+    }
   };
 }
 
@@ -90,6 +115,49 @@ async function decode(
     wanted.push({ ...piece, source, parts: [{ encoded: encoded.buffer, startFrame, endFrame }] });
   }
   return run(pool, { type: "decode", pieces: wanted });
+}
+
+async function hearSpeakers(
+  call: HostedCall,
+  { file, firstWindow, endWindow }: HearSpeakersCall,
+  pool: Pool,
+  { shiftSamples, windowSamples }: WindowShape,
+): Promise<null> {
+  const cell = cancelledBy(call);
+  const span = { start: firstWindow * shiftSamples, end: (endWindow - 1) * shiftSamples + windowSamples };
+  const source = await audioOf(call, 0, file, span);
+  const windows = await run<readonly SpeakerWindow[]>(pool, {
+    ...{ type: "hear-speakers", source, firstWindow, endWindow, cell },
+  });
+  for (const { frames, embeddings } of windows) {
+    const bytes = embeddings.map((embedding) => (embedding === null ? null : bytesOf(embedding)));
+    call.send({ frames, embeddings: bytes } satisfies HeardWindow);
+  }
+  return null;
+}
+
+async function groupSpeakers(
+  call: HostedCall,
+  { sampleCount, speakerCount, ...shape }: GroupSpeakersCall,
+  pool: Pool,
+): Promise<null> {
+  const cell = cancelledBy(call);
+  const { windowCount, frameCount, speakersOfWindow, embeddingSize } = shape;
+  const floatCount = windowCount * speakersOfWindow * embeddingSize;
+  const frames = await pulled(call, 0, windowCount * frameCount);
+  const bytes = await pulled(call, 1, floatCount * Float32Array.BYTES_PER_ELEMENT);
+  const windows = unpackedWindows({ shape, frames, embeddings: new Float32Array(bytes.buffer) });
+  const turns = await run<readonly SpeakerTurn[]>(pool, {
+    ...{ type: "group-speakers", windows, sampleCount, speakerCount, cell },
+  });
+  for (let at = 0; at < turns.length; at += TURNS_OF_PART) call.send(turns.slice(at, at + TURNS_OF_PART));
+  return null;
+}
+
+/** A front calls only nodes whose heartbeats report a model. */
+function requireShape(shape: WindowShape | null): WindowShape {
+  if (shape !== null) return shape;
+  throw new ServiceError("DIARIZATION_UNAVAILABLE", "this engine has no model for diarization");
 }
 
 /** @throws {ServiceError} the task's failure, or `WORKER_LOST` */

@@ -182,7 +182,8 @@ export class TranscriptionEngine {
     const speakers = this.#speakerRun(source, { ...options, onProgress: shares.of(1) });
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
-    either.addEventListener("abort", () => speakers.giveUp(), { once: true });
+    either.addEventListener("abort", () => this.#queue.giveUp(speakers, cancelled()), { once: true });
+    this.#queue.add(speakers);
     const words = this.#run(source, either, { ...others, onProgress: shares.of(0) });
     try {
       const [segments, turns] = await Promise.all([words, speakers.turns]);
@@ -207,10 +208,8 @@ export class TranscriptionEngine {
     if (speakerShape === null)
       throw new ServiceError("DIARIZATION_UNAVAILABLE", "no model for diarization is installed");
     return new SpeakerRun({
-      ...{ source, shape: speakerShape, speakerCount: speakers.count, onProgress },
-      // With one task at a time, files that someone waits for are delayed by at most one task.
-      width: isLater ? 1 : pool.workerCount,
-      run: (task) => this.#queue.run(task, span),
+      ...{ source, shape: speakerShape, speakerCount: speakers.count, isLater, onProgress, span },
+      onGiveUp: (cell) => pool.gaveUp?.(cell),
     });
   }
 }

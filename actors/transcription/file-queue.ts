@@ -2,12 +2,15 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Span } from "../../core/ports/span.js";
 import type { DecodedPiece, FileAnswer, FileTask, HeardPart } from "../../native/threads/protocol.js";
-import { type FileRun, MIN_PARTS_HELD, type RunPiece } from "./file-run.js";
+import { FileRun, MIN_PARTS_HELD, type RunPiece } from "./file-run.js";
+import { SpeakerRun } from "./speaker-run.js";
 
 /** A pool of file workers, which runs each task on a free one. */
 export interface FilePool {
   readonly workerCount: number;
-  /** Frames of speech that fill a worker's largest run; absent if workers run pieces alone. */
+  /** Workers with a model for diarization; all by default. */
+  readonly speakerWorkerCount?: number;
+  /** Frames of speech that fill a worker's largest run; absent if pieces run alone. */
   readonly runFrames?: number;
   /** Attempts at a task whose workers die, each on a different worker; 2 by default. */
   readonly mostAttempts?: number;
@@ -28,9 +31,12 @@ const MAX_TASK_FRAMES = 4_000;
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
+/** The words or the speakers of a file. */
+type Run = FileRun | SpeakerRun;
+
 interface Work {
-  readonly run: () => Promise<void>;
-  readonly isLater: boolean;
+  readonly act: () => Promise<void>;
+  readonly run: Run;
 }
 
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
@@ -43,26 +49,29 @@ type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unkn
 export class FileQueue {
   readonly #pool: FilePool;
   readonly #log: Log;
-  readonly #begun: FileRun[] = [];
+  /** Started runs, in the order of their turns. */
+  readonly #inTurn: Run[] = [];
   readonly #waiting: FileRun[] = [];
   #atWork = 0;
   #laterAtWork = 0;
+  #speakersAtWork = 0;
 
   constructor(pool: FilePool, log: Log) {
     this.#pool = pool;
     this.#log = log;
   }
 
-  add(run: FileRun): void {
-    this.#waiting.push(run);
-    // Nodes cannot resume an interrupted file, so there its running tasks finish first.
-    if (!run.isLater && this.#pool.gaveUp === undefined)
-      for (const other of this.#begun) if (other.isLater) other.yieldWorkers();
+  add(run: Run): void {
+    // Speakers hold no parts in memory, and need not wait.
+    if (run instanceof SpeakerRun) this.#inTurn.push(run);
+    else this.#waiting.push(run);
+    if (!run.isLater && this.#canInterrupt)
+      for (const other of this.#inTurn) if (other.isLater) other.yieldWorkers();
     this.#pump();
   }
 
-  /** Gives up a file. Its `segments` reject when no worker is busy with it any more. */
-  giveUp(run: FileRun, error: ServiceError): void {
+  /** Gives up a run; its promise rejects when no worker is busy with it any more. */
+  giveUp(run: Run, error: ServiceError): void {
     run.giveUp(error);
     this.#pump();
   }
@@ -92,41 +101,54 @@ export class FileQueue {
     while (this.#atWork < this.#pool.workerCount) {
       const work = this.#next();
       if (work === null) return;
-      const later = work.isLater ? 1 : 0;
-      this.#atWork++;
-      this.#laterAtWork += later;
-      void work.run().then(() => {
-        this.#atWork--;
-        this.#laterAtWork -= later;
+      this.#count(work, 1);
+      void work.act().then(() => {
+        this.#count(work, -1);
         this.#pump();
       });
     }
   }
 
-  /** Returns work for a free worker, from the first file in turn that has any. */
+  #count({ run }: Work, change: 1 | -1): void {
+    this.#atWork += change;
+    if (run.isLater) this.#laterAtWork += change;
+    if (run instanceof SpeakerRun) this.#speakersAtWork += change;
+  }
+
+  /** Returns work for a free worker, from the first run in turn with available work. */
   #next(): Work | null {
     this.#rotate();
-    const inOrder = [...this.#begun].sort((a, b) => Number(a.isLater) - Number(b.isLater));
+    const inOrder = [...this.#inTurn].sort((a, b) => Number(a.isLater) - Number(b.isLater));
     for (const run of inOrder) {
       if (run.isLater && this.#laterAtWork >= this.#mostLaterAtWork) return null;
-      const work = this.#workOf(run);
-      if (work === null) continue;
-      // The file's next turn comes after those of the other files.
-      this.#begun.splice(this.#begun.indexOf(run), 1);
-      this.#begun.push(run);
-      return { run: work, isLater: run.isLater };
+      const act = run instanceof SpeakerRun ? this.#speakerWorkOf(run) : this.#workOf(run);
+      if (act === null) continue;
+      // Its next turn comes after those of the others.
+      this.#inTurn.splice(this.#inTurn.indexOf(run), 1);
+      this.#inTurn.push(run);
+      return { act, run };
     }
     return null;
   }
 
-  /** Leaves one worker free for a file that may arrive. */
+  /** Files whose words are in progress. */
+  get #begun(): readonly FileRun[] {
+    return this.#inTurn.filter((run) => run instanceof FileRun);
+  }
+
+  /** Nodes cannot resume a file that was interrupted: its running tasks end first there. */
+  get #canInterrupt(): boolean {
+    return this.#pool.gaveUp === undefined;
+  }
+
+  /** One worker is left to a file that may come. */
   get #mostLaterAtWork(): number {
     return Math.max(1, this.#pool.workerCount - 1);
   }
 
   /** Removes finished files and starts waiting ones. */
   #rotate(): void {
-    for (const list of [this.#begun, this.#waiting]) {
+    for (const list of [this.#inTurn, this.#waiting]) {
       for (let at = list.length - 1; at >= 0; at--) if (list[at]!.isOver) list.splice(at, 1);
     }
     const most = Math.floor(partsHeld(this.#pool.workerCount) / MIN_PARTS_HELD);
@@ -138,7 +160,7 @@ export class FileQueue {
     while (hasRoom()) {
       const at = this.#waiting.findIndex((run) => run.isLater === isLater);
       if (at < 0) return;
-      this.#begun.push(...this.#waiting.splice(at, 1));
+      this.#inTurn.push(...this.#waiting.splice(at, 1));
     }
   }
 
@@ -161,6 +183,23 @@ export class FileQueue {
       }
     }
     return () => this.#decode(pieces);
+  }
+
+  #speakerWorkOf(run: SpeakerRun): (() => Promise<void>) | null {
+    const { speakerWorkerCount = this.#pool.workerCount } = this.#pool;
+    // Tasks of seconds that cannot be interrupted: a job leaves the other workers to requests.
+    const most = run.isLater && !this.#canInterrupt ? 1 : speakerWorkerCount;
+    return run.canStart && this.#speakersAtWork < most ? () => this.#findSpeakers(run) : null;
+  }
+
+  async #findSpeakers(run: SpeakerRun): Promise<void> {
+    const task = run.take();
+    try {
+      if (task.type === "hear-speakers") run.heard(task.firstWindow, await this.run(task, run.span));
+      else run.grouped(await this.run(task, run.span));
+    } catch (error) {
+      if (!run.takeBack(task, error as ServiceError)) run.failed(error as ServiceError);
+    }
   }
 
   async #hear(run: FileRun): Promise<void> {

@@ -160,7 +160,7 @@ const transport = createTransport({
   urls,
   webhooks: urls,
   jobs: {
-    ...{ submit: noKeys, find: noKeys, list: noKeys, end: noKeys, result: noKeys },
+    ...{ submit: noKeys, isKnown: noKeys, find: noKeys, list: noKeys, end: noKeys, result: noKeys },
     ...{ webhookSecret: noKeys, rotateWebhookSecret: noKeys },
   },
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),

@@ -33,6 +33,8 @@ export interface Jobs {
     job: NewJob,
     audio: { readonly bytes: number; readonly parts: AsyncIterable<Uint8Array> } | null,
   ): Promise<Submitted>;
+  /** Whether a job was submitted, or is being submitted, with this idempotency key. */
+  isKnown(organizationId: string, idempotencyKey: string): Promise<boolean>;
   /** Returns null for ids of other organizations, and after the job has expired. */
   find(organizationId: string, id: string): Promise<Job | null>;
   /** Newest first. */

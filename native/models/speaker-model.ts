@@ -9,7 +9,8 @@ export interface SpeakerModel {
    *
    * @param samples `windowSamples` of mono audio, -1 to 1, with silence after the end of the audio
    * @param endSample end of the audio within the window
+   * @param checkpoint called between two runs of graphs; its failure ends the work
    */
-  hearWindow(samples: Float32Array, endSample: number): Promise<SpeakerWindow>;
+  hearWindow(samples: Float32Array, endSample: number, checkpoint?: () => void): Promise<SpeakerWindow>;
   release(): Promise<void>;
 }

@@ -40,14 +40,15 @@ export class SpeakerWorker {
 
 async function hearWindows(task: HearTask, model: SpeakerModel): Promise<readonly SpeakerWindow[]> {
   const { windowSamples, shiftSamples, sampleRateHz } = model.manifest;
+  const cell = new Int32Array(task.cell);
   const audio = await openAudio(task.source, sampleRateHz);
   try {
     const windows: SpeakerWindow[] = [];
     for (let window = task.firstWindow; window < task.endWindow; window++) {
-      obeyCell(new Int32Array(task.cell));
+      obeyCell(cell);
       const start = window * shiftSamples;
       const samples = await audio.read({ start, end: start + windowSamples });
-      windows.push(await model.hearWindow(samples, audio.sampleCount - start));
+      windows.push(await model.hearWindow(samples, audio.sampleCount - start, () => obeyCell(cell)));
     }
     return windows;
   } finally {

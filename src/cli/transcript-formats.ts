@@ -1,6 +1,7 @@
+import { speakerLines } from "../../core/domain/text/speaker-lines.js";
 import { speakerName } from "../../core/domain/text/subtitles.js";
 import { toSrt, toVtt } from "../client/subtitles.js";
-import type { Transcription, TranscriptSegment } from "../client/transcription-types.js";
+import type { Transcription } from "../client/transcription-types.js";
 import type { Options } from "./command.js";
 
 /** Transcript format, which is also the file extension. */
@@ -32,7 +33,10 @@ export function formatTranscript(
   if (format === "vtt") return toVtt(transcription);
   if (format === "json") return `${JSON.stringify(transcription)}\n`;
   const { text, segments, display_text, speakers, channels } = transcription;
-  if (!hasTimes && speakers !== undefined && segments !== undefined) return linesBySpeaker(segments);
+  if (!hasTimes && speakers !== undefined && segments !== undefined)
+    return speakerLines(segments)
+      .map((line) => `${line}\n`)
+      .join("");
   if (segments === undefined || (!hasTimes && channels === undefined)) return `${display_text ?? text}\n`;
   const lines = segments.map(({ start, end, channel, speaker = channel, ...segment }) => {
     const said = segment.display_text ?? segment.text;
@@ -43,18 +47,6 @@ export function formatTranscript(
     return `${time}${name}${said}\n`;
   });
   return lines.join("");
-}
-
-/** Writes one line per run of segments by the same speaker. */
-function linesBySpeaker(segments: readonly TranscriptSegment[]): string {
-  const lines: { readonly speaker: number; text: string }[] = [];
-  for (const { speaker = 0, text, display_text = text } of segments) {
-    if (display_text === "") continue;
-    const last = lines.at(-1);
-    if (last?.speaker === speaker) last.text += ` ${display_text}`;
-    else lines.push({ speaker, text: display_text });
-  }
-  return lines.map(({ speaker, text }) => `${speakerName(speaker)}: ${text}\n`).join("");
 }
 
 function clock(seconds: number): string {

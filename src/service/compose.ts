@@ -98,7 +98,7 @@ export async function startService({
     const engines = await startEngines(parts, owned);
     base.metrics.observeLiveLateness(() => liveLateness(engines));
     const reader = startReader(base, installed, owned);
-    const talking = { ...base, engines, reader, catalog: installed.catalog };
+    const talking = { ...base, engines, reader, catalog: catalogOf(installed, fleet) };
     const conversations = withStoredWords(makeConversations(talking));
     const side = await openPublicSide(
       {
@@ -114,6 +114,15 @@ export async function startService({
     await owned.stop();
     throw error;
   }
+}
+
+/** Returns the installed models; in a gateway, its engines tell speakers apart or do not. */
+function catalogOf({ catalog, diarization }: InstalledModels, fleet: Fleet | null): Catalog {
+  if (fleet === null || diarization === null) return catalog;
+  return {
+    ...catalog,
+    diarization: { name: diarization.manifest.id, isServed: fleet.offerOf(diarization) },
+  };
 }
 
 /** Creates the reader of transcripts. It runs in a thread that starts with the first transcript. */

@@ -99,7 +99,8 @@ export function makeEngines(parts: EngineParts): Engines {
       live: resident("live", parts, model, () => liveEngine(parts, model)),
       transcription: resident("transcription", parts, model, () =>
         engineOver(
-          parts.fleet?.filePoolOf(model) ?? filePool(parts, model, installed.diarization),
+          parts.fleet?.filePoolOf(model, installed.diarization ?? null) ??
+            filePool(parts, model, installed.diarization),
           model.manifest,
           log,
           installed.diarization?.manifest,

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
+import { DiarizationOffers } from "../../actors/fleet/diarization-offers.js";
 import { FleetDirectory } from "../../actors/fleet/directory.js";
 import { FleetCalls } from "../../actors/fleet/fleet-calls.js";
 import { FleetFilePool } from "../../actors/fleet/fleet-file-pool.js";
 import { FleetLanes } from "../../actors/fleet/fleet-lanes.js";
+import type { Heartbeat } from "../../actors/fleet/heartbeats.js";
 import { NodePlaces } from "../../actors/fleet/node-places.js";
 import { RemoteSynthesizer } from "../../actors/fleet/remote-synthesizer.js";
 import { heartbeatsOf } from "../../actors/fleet/subjects.js";
@@ -15,9 +17,14 @@ import type { Metrics } from "../../core/observe/metrics.js";
 import type { Bus } from "../../core/ports/bus.js";
 import { systemClock } from "../../core/ports/clock.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type {
+  DiarizationManifest,
+  ModelManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "../../native/models/manifest.js";
 import { readNearVoice } from "../../native/models/near-voice-package.js";
-import type { PackageFolder } from "../../native/models/package.js";
+import type { ModelPackage, PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
 import { ConfigError } from "../settings/config-error.js";
 import type { Config } from "../settings/settings.js";
@@ -38,7 +45,12 @@ export interface Fleet {
     model: PackageFolder<RecognizerManifest>,
   ): Pick<LiveEngineOptions, "startWorker" | "loadOf" | "isExcused">;
   synthesizerOf(model: PackageFolder<SynthesizerManifest>): RemoteSynthesizer;
-  filePoolOf(model: PackageFolder<RecognizerManifest>): FleetFilePool;
+  filePoolOf(
+    model: PackageFolder<RecognizerManifest>,
+    diarization: ModelPackage<DiarizationManifest> | null,
+  ): FleetFilePool;
+  /** Returns a function that tells whether files may wait for an engine with this model for diarization. */
+  offerOf(model: ModelPackage<DiarizationManifest>): () => boolean;
 }
 
 /** Connects to the bus. @throws {ConfigError} if no server accepts the connection */
@@ -89,21 +101,23 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   const { cell, zone, engineLostMs: lostMs, laneWindowBytes: windowBytes } = config;
   const front = peerName();
   const bus = await connectBus(parts, `gateway ${front}`, owned);
-  const directoryOf = (kind: ServedPart) => {
+  const directoryOf = (kind: ServedPart, onHeartbeat: (heartbeat: Heartbeat) => void = () => {}) => {
     const directory = new FleetDirectory({
       bus,
       heartbeats: heartbeatsOf(kind),
       lostMs,
       clock: systemClock,
       log,
+      onHeartbeat,
     });
     owned.add(`directory of ${kind}`, async () => directory.close());
     return directory;
   };
+  const offers = new DiarizationOffers({ cell, keptMs: MODEL_WAIT_MS, clock: systemClock });
   const directories = {
     live: directoryOf("live"),
     synthesis: directoryOf("synthesis"),
-    transcription: directoryOf("transcription"),
+    transcription: directoryOf("transcription", (heartbeat) => offers.hear(heartbeat)),
   };
   observeDirectories(metrics, directories);
   const calls = new FleetCalls({ bus, front, observer: metrics.fleet.calls });
@@ -131,15 +145,24 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
       }),
     synthesizerOf: (model) =>
       new RemoteSynthesizer({ places: placesOf("synthesis", model), clock: systemClock }),
-    filePoolOf: (model) =>
+    filePoolOf: (model, diarization) =>
       new FleetFilePool({
         places: placesOf("transcription", model),
         sampleRateHz: model.manifest.sampleRateHz,
+        diarization: diarization && remoteDiarization(diarization),
       }),
+    offerOf: ({ manifest }) => {
+      const hash = manifestHash(manifest);
+      return () => offers.isOffered(hash, directories.transcription.heartbeats);
+    },
   };
 }
 
-/** Reports capacity and load of the nodes in the directories. */
+function remoteDiarization({ manifest }: ModelPackage<DiarizationManifest>) {
+  return { manifest: manifestHash(manifest), sampleRateHz: manifest.sampleRateHz };
+}
+
+/** Reports the capacity and load of the nodes that the directories list. */
 function observeDirectories(
   metrics: Metrics,
   { live, synthesis, transcription }: Readonly<Record<ServedPart, FleetDirectory>>,

@@ -33,7 +33,7 @@ export interface InstalledModels {
   readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
   /** The model that adds punctuation and capitals to transcripts. */
   readonly punctuation: ModelPackage<PunctuationManifest>;
-  /** The model that tells speakers apart. Null if none is installed, and in a gateway. */
+  /** The model that tells speakers apart; null if none is installed. */
   readonly diarization: ModelPackage<DiarizationManifest> | null;
   /** The usable models, as clients see them. */
   readonly catalog: Catalog;
@@ -52,7 +52,7 @@ interface SurveyedFolders {
  * @throws {ServiceError} `MODEL_BROKEN` if a task has no package, or its default is broken or not installed
  */
 export async function readInstalledModels(
-  config: Pick<Config, "modelsDir" | "dataDir"> & Partial<Pick<Config, "role">>,
+  config: Pick<Config, "modelsDir" | "dataDir">,
   log: Log,
 ): Promise<InstalledModels> {
   const folders = modelFolders(config);
@@ -61,7 +61,7 @@ export async function readInstalledModels(
   const defaultFirst = await ranking(folders, found);
   const synthesizers = defaultFirst<SynthesizerManifest>("synthesis");
   const punctuation = await punctuationOf(folders, found);
-  const diarization = config.role === "gateway" ? null : await diarizationOf(folders, found);
+  const diarization = await diarizationOf(folders, found);
   const recognizers: PackageFolder<RecognizerManifest>[] = [];
   const hearing: HearingModel[] = [];
   for (const model of defaultFirst<RecognizerManifest>("transcription")) {
@@ -77,7 +77,7 @@ export async function readInstalledModels(
   const catalog = {
     speaking: new ModelList(synthesizers.map(toSpeakingModel)),
     hearing: new ModelList(hearing),
-    ...(diarization !== null && { diarization: diarization.manifest.id }),
+    ...(diarization !== null && { diarization: { name: diarization.manifest.id, isServed: () => true } }),
   };
   return { synthesizers, recognizers, punctuation, diarization, catalog, broken };
 }

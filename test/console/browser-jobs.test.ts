@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import { spokenBy } from "../../bench/support/marked-speakers.js";
 import { writeWav } from "../../core/domain/audio/wav.js";
+import { speech } from "../support/audio.js";
 import { endAtFirstFailure } from "../support/chain.js";
 import { lightModels } from "../support/light-models.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -23,7 +25,11 @@ let page: Page;
 endAtFirstFailure();
 
 before(async () => {
-  const settings = { DATA_DIR: join(folder, "data"), JOBS_AT_ONCE: "2", ...(await lightModels()) };
+  const models = await lightModels();
+  cpSync("test/fixtures/adapters/tiny-pyannote", join(models.MODELS_DIR, "tiny-pyannote"), {
+    recursive: true,
+  });
+  const settings = { DATA_DIR: join(folder, "data"), JOBS_AT_ONCE: "2", ...models };
   service = await startServiceProcess(settings);
   mkdirSync(recordings);
   const speech = join(folder, "speech.wav");
@@ -57,10 +63,10 @@ function rows(): Locator {
   return page.locator("table.jobs tbody tr");
 }
 
-async function saved(name: string): Promise<string> {
+async function saved(name: string, place: Page | Locator = page): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("button", { name, exact: true }).click(),
+    place.getByRole("button", { name, exact: true }).click(),
   ]);
   return readFileSync(await download.path(), "utf8");
 }
@@ -98,6 +104,40 @@ test("a job is deleted with its row, and a file that is not audio says why it fa
   await row.getByText("Failed").waitFor();
   assert.doesNotMatch(await row.innerText(), /job_[0-9a-f]{32}/, "the reason is a sentence");
   await inspect(page, "jobs-failed");
+});
+
+/** Two speakers: one speaks before and after the other. */
+function talk(): Uint8Array {
+  const rateHz = 16_000;
+  const pcm = speech("kazakh-speech-commands/example_1.flac", rateHz);
+  return writeWav(spokenBy([0, 2, 0].map((speaker) => ({ pcm, speaker }))), rateHz);
+}
+
+test("speakers are told apart in the files of a job and on the page of a transcript, in each language", async () => {
+  const path = join(folder, "talk.wav");
+  writeFileSync(path, talk());
+  await page.getByLabel("Tell speakers apart").check();
+  await page.locator('input[type="file"]').first().setInputFiles(path);
+  await rows().filter({ hasText: "talk.wav" }).locator(".job-state.good").waitFor();
+  const lines = /^Speaker 1: .+\nSpeaker 2: .+\nSpeaker 1: .+\n?$/;
+  assert.match(await saved("Download txt: talk.wav"), lines);
+  await page.getByRole("navigation").getByRole("link", { name: "Transcribe", exact: true }).click();
+  await page.getByLabel("Tell speakers apart").check();
+  await inspect(page, "transcribe-speakers-option");
+  await page.locator('input[type="file"]').first().setInputFiles(path);
+  await page.locator(".speaker").nth(2).waitFor();
+  await inspect(page, "transcribe-speakers");
+  assert.match(await saved("Download txt", page.locator(".transcript")), lines);
+  for (const [code, names] of [
+    ["kk", ["1-сөйлеуші", "2-сөйлеуші", "1-сөйлеуші"]],
+    ["ru", ["Говорящий 1", "Говорящий 2", "Говорящий 1"]],
+    ["en", ["Speaker 1", "Speaker 2", "Speaker 1"]],
+  ] as const) {
+    await page.locator("select", { has: page.locator('option[value="kk"]') }).selectOption(code);
+    await page.locator(".speaker", { hasText: names[0] }).first().waitFor();
+    assert.deepEqual(await page.locator(".speaker").allInnerTexts(), names);
+  }
+  await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
 });
 
 for (const [code, title] of [

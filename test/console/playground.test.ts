@@ -39,6 +39,19 @@ describe("paragraphs of a transcript", () => {
     assert.deepEqual(startsOf(words, segments), [0, 30]);
   });
 
+  test("start where the speaker changes, also within a segment and without a pause", () => {
+    const said = [0, 0, 1, 0].map((speaker, at) => ({ ...word(at, at + 0.9), speaker }));
+    const found = toParagraphs(said, [{ start: 0 }]);
+    assert.deepEqual(
+      found.map(({ start, speaker }) => [start, speaker]),
+      [
+        [0, 0],
+        [2, 1],
+        [3, 0],
+      ],
+    );
+  });
+
   test("contain words outside any segment", () => {
     assert.deepEqual(startsOf([word(1, 2), word(3, 4)], []), [1]);
     assert.deepEqual(startsOf([], [0]), []);
@@ -61,6 +74,16 @@ test("a number in digits has the times of all its spoken words, and is found by 
   const plain = words.map((word) => ({ ...word, texts: [word.word] }));
   assert.deepEqual(shownWords(transcript, "spoken"), plain);
   assert.deepEqual(shownWords({ words }, "readable"), plain, "a service without readable text");
+});
+
+test("a displayed word keeps its speaker in both forms", () => {
+  const times = { start: 0, end: 1, speaker: 1 };
+  const transcript = {
+    words: [{ word: "сәлем", ...times }],
+    display_words: [{ word: "Сәлем.", spoken: [0, 1] as const, ...times }],
+  };
+  for (const form of ["readable", "spoken"] as const)
+    assert.equal(shownWords(transcript, form)[0]?.speaker, 1);
 });
 
 test("a player's time has minutes and seconds, and hours if there are any", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type PartWithSpeaker, spokenBy } from "../../bench/support/marked-speakers.js";
@@ -92,7 +92,7 @@ test("the progress and the result arrive as events", async () => {
   );
 });
 
-test("a job finds the same speakers as the same request, and names them in subtitles", async () => {
+test("a job has the speakers of the same request, and names them in text and subtitles", async () => {
   const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
   const job = await client.jobs.submit(wav, { diarize: true, speakers: 2 });
   const ended = await client.jobs.wait(job.id);
@@ -104,6 +104,8 @@ test("a job finds the same speakers as the same request, and names them in subti
     { words: same.words, segments: same.segments, speakers: 2 },
   );
   assert.match(await client.jobs.resultText(job.id, "vtt"), /\n<v Speaker 1>.+\n<v Speaker 2>/su);
+  const text = await client.jobs.resultText(job.id, "txt");
+  assert.match(text, /^Speaker 1: .+\nSpeaker 2: .+\nSpeaker 1: .+\n$/);
 });
 
 test("Deepgram's diarize adds speakers to words, utterances and paragraphs", async () => {
@@ -130,6 +132,9 @@ test("the command prints a line for each turn, and names speakers in subtitles",
   assert.match(stdout, /^Speaker 1: .+\nSpeaker 2: .+\nSpeaker 1: .+\n$/su);
   const vtt = await dauys(["transcribe", path, "--diarize", "--vtt"], { env });
   assert.match(vtt.stdout, /\n<v Speaker 1>.+\n<v Speaker 2>.+\n<v Speaker 1>/su);
+  const folder = join(dataDir, "by-jobs");
+  await dauys(["transcribe", path, "--diarize", "--plain", "--jobs", "-o", folder], { env });
+  assert.equal(await readFile(join(folder, "talk.wav.txt"), "utf8"), stdout);
   const srt = await dauys(["transcribe", path, "--diarize", "--srt"], { env });
   assert.match(srt.stdout, /\nSpeaker 1: .+\nSpeaker 2: .+\nSpeaker 1: /su);
 });

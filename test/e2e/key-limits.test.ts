@@ -203,13 +203,21 @@ test("when a key's cap pays for only one of two jobs, one is charged, and the ot
   );
   const { month: _, ...spent } = await monthOf(id);
   assert.deepEqual(spent, { credits: 300, held: 0 });
+});
+
+test("a key at its cap can submit no job, with or without an Idempotency-Key, but gets an earlier one", async () => {
+  const { id, key } = await newKey({ endpoints: ["jobs"], monthly_credits: 600 });
+  const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });
+  const early = await jobs.submit(WAV, { idempotencyKey: "early" });
+  assert.equal((await jobs.wait(early.id)).status, "done");
   const path = `/organizations/${organization}/keys/${id}`;
   assert.equal((await owner.ask("PATCH", path, { monthly_credits: 300 })).status, 200);
   const refused = await post("/v1/jobs/transcriptions", key, Uint8Array.from(WAV));
   assert.deepEqual([refused.status, refused.headers.get("x-svc-error")], [429, "key_budget_exceeded"]);
-  // A repeatable submission creates a job, because an earlier attempt may have been accepted.
-  const late = await jobs.wait((await jobs.submit(WAV)).id);
-  assert.deepEqual([late.status, late.error?.code], ["failed", "key_budget_exceeded"]);
+  const late = jobs.submit(WAV, { idempotencyKey: "late" });
+  await assert.rejects(late, { status: 429, code: "key_budget_exceeded" });
+  assert.equal((await jobs.submit(WAV, { idempotencyKey: "early" })).id, early.id);
+  assert.deepEqual((await jobs.list({ idempotencyKey: "late" })).data, [], "no job was left behind");
 });
 
 test("a key reads the vocabulary with account:read, and changes it with account:write", async () => {

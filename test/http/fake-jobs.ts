@@ -34,6 +34,7 @@ export function fakeJobs(): Jobs {
       for await (const _part of audio?.parts ?? []);
       return { type: "submitted", job: FAKE_JOB };
     },
+    isKnown: async () => false,
     find: async () => FAKE_JOB,
     list: async () => [FAKE_JOB],
     end: async () => "deleted",

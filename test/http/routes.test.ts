@@ -54,6 +54,7 @@ describeRoutes("routes", (routes) => {
           sample_rate: 16_000,
           live_partials: true,
           hot_words: true,
+          diarize: false,
         },
       ],
     });

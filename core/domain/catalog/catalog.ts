@@ -89,18 +89,30 @@ export class ModelList<M extends CatalogModel = CatalogModel> {
 export interface Catalog {
   readonly speaking: ModelList<SpeakingModel>;
   readonly hearing: ModelList<HearingModel>;
-  /** Id of the diarization model; absent if none is installed. */
-  readonly diarization?: string | undefined;
+  /** The model that tells speakers apart; absent if none is installed. */
+  readonly diarization?: DiarizationModel | undefined;
+}
+
+interface DiarizationModel {
+  /** Its package's id. */
+  readonly name: string;
+  /** False in a gateway none of whose engines has the model. */
+  readonly isServed: () => boolean;
+}
+
+/** Returns whether requests may ask for speakers now. */
+export function servesSpeakers({ diarization }: Pick<Catalog, "diarization">): boolean {
+  return diarization?.isServed() === true;
 }
 
 /** @throws {ServiceError} `DIARIZATION_UNAVAILABLE` if no diarization model is installed */
 export function requireDiarization({ diarization }: Pick<Catalog, "diarization">): void {
-  if (diarization !== undefined) return;
-  throw new ServiceError(
-    "DIARIZATION_UNAVAILABLE",
-    "diarize requires a diarization model, and none is installed: run dauys models add speakers-eres2net",
-    { param: "diarize" },
-  );
+  if (diarization?.isServed() === true) return;
+  const reason =
+    diarization === undefined
+      ? "a model for diarization, and none is installed: run dauys models add speakers-eres2net"
+      : `an engine with the model ${diarization.name}, and none is running: install it on the engines`;
+  throw new ServiceError("DIARIZATION_UNAVAILABLE", `diarize needs ${reason}`, { param: "diarize" });
 }
 
 /** All models of both tasks, sorted by name. */

@@ -59,11 +59,12 @@ export class Pyannote implements SpeakerModel {
     }
   }
 
-  async hearWindow(samples: Float32Array, endSample: number): Promise<SpeakerWindow> {
+  async hearWindow(samples: Float32Array, endSample: number, checkpoint = () => {}): Promise<SpeakerWindow> {
     const frames = speakersPerFrame(await this.#segment(samples), this.#sets);
     const speakers = 32 - Math.clz32(this.#sets.at(-1)!);
     const embeddings: (Float32Array | null)[] = [];
     for (let speaker = 0; speaker < speakers; speaker++) {
+      checkpoint();
       const spans = soloSpans(frames, speaker, samples.length);
       embeddings.push(await this.embed(joinedSpans(samples, spans, endSample)));
     }

@@ -1,4 +1,5 @@
 import { writeWav } from "../../../core/domain/audio/wav.js";
+import { speakerLines } from "../../../core/domain/text/speaker-lines.js";
 import {
   type LiveDone,
   type LiveSentence,
@@ -9,6 +10,7 @@ import {
   toVtt,
 } from "../../client/browser.js";
 import type { TextForm } from "./shown-words.js";
+import { t } from "./text/language.js";
 import { textForm } from "./text-form.js";
 
 /** A format in which a result can be saved. */
@@ -55,8 +57,17 @@ export function transcriptDownloads(transcript: Transcribed): readonly Download[
   ];
 }
 
-export function transcriptText({ text, display_text = text }: Transcribed): string {
-  return textForm.value === "readable" ? display_text : text;
+/** Returns the selected form of a transcript, with a line for each turn if its speakers are known. */
+export function transcriptText({ text, display_text = text, speakers, segments }: Transcribed): string {
+  const isReadable = textForm.value === "readable";
+  if (speakers === undefined || segments === undefined) return isReadable ? display_text : text;
+  const shown = isReadable ? segments : segments.map(({ display_text: _, ...spoken }) => spoken);
+  return speakerLines(shown, nameOfSpeaker).join("\n");
+}
+
+/** Names a speaker in the reader's language, who counts from 1. */
+export function nameOfSpeaker(speaker: number): string {
+  return t("speakerName", { n: speaker + 1 });
 }
 
 /** Returns files of a live session, in the text form that is selected when they are saved. */

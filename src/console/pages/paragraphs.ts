@@ -1,11 +1,17 @@
 import type { TimedWord } from "../../../core/domain/decoding/words.js";
 
+interface Word extends TimedWord {
+  readonly speaker?: number | undefined;
+}
+
 export interface Paragraph {
   /** Seconds from the start of the audio. */
   readonly start: number;
   /** Index of the paragraph's first word. */
   readonly from: number;
   readonly words: readonly TimedWord[];
+  /** Of all its words, from 0; absent if speakers were not told apart. */
+  readonly speaker?: number | undefined;
 }
 
 /** A pause of this length starts a paragraph. Segments end after 0.5 s, which would be too short. */
@@ -14,16 +20,16 @@ const PAUSE_SECONDS = 1.2;
 const LONG_SECONDS = 30;
 
 /**
- * Groups words into paragraphs. A paragraph starts only where a segment starts.
+ * Groups words into paragraphs, which start only where a segment or another speaker starts.
  *
  * @param words in chronological order
  * @param segments runs of speech between pauses, in chronological order
  */
 export function toParagraphs(
-  words: readonly TimedWord[],
+  words: readonly Word[],
   segments: readonly { readonly start: number }[],
 ): readonly Paragraph[] {
-  const paragraphs: { start: number; from: number; words: TimedWord[] }[] = [];
+  const paragraphs: { start: number; from: number; words: TimedWord[]; speaker?: number | undefined }[] = [];
   let next = 0;
   for (const [index, word] of words.entries()) {
     const middle = (word.start + word.end) / 2;
@@ -34,8 +40,10 @@ export function toParagraphs(
     const isBreak =
       last === undefined ||
       before === undefined ||
+      word.speaker !== last.speaker ||
       (next > first && (word.start - before.end >= PAUSE_SECONDS || word.start - last.start >= LONG_SECONDS));
-    if (isBreak) paragraphs.push({ start: word.start, from: index, words: [word] });
+    const { start, speaker } = word;
+    if (isBreak) paragraphs.push({ start, from: index, words: [word], speaker });
     else last.words.push(word);
   }
   return paragraphs;

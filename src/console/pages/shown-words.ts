@@ -8,6 +8,8 @@ export type TextForm = (typeof TEXT_FORMS)[number];
 /** A displayed word, with the texts that a search finds it by. */
 export interface ShownWord extends TimedWord {
   readonly texts: readonly string[];
+  /** From 0; absent if speakers were not told apart. */
+  readonly speaker?: number | undefined;
 }
 
 /** Returns the words to show. A search also finds a number by its spoken words: "2026" by "две тысячи". */
@@ -16,10 +18,14 @@ export function shownWords(
   form: TextForm,
 ): readonly ShownWord[] {
   if (form === "spoken" || display_words.length === 0) {
-    return words.map(({ word, start, end }) => ({ word, start, end, texts: [word.toLowerCase()] }));
+    return words.map((word) => ({ ...timesOf(word), texts: [word.word.toLowerCase()] }));
   }
-  return display_words.map(({ word, start, end, spoken: [first, last] }) => {
-    const spoken = words.slice(first, last).map((one) => one.word.toLowerCase());
-    return { word, start, end, texts: [word.toLowerCase(), spoken.join(" ")] };
+  return display_words.map((word) => {
+    const spoken = words.slice(...word.spoken).map((one) => one.word.toLowerCase());
+    return { ...timesOf(word), texts: [word.word.toLowerCase(), spoken.join(" ")] };
   });
+}
+
+function timesOf({ word, start, end, speaker }: Omit<ShownWord, "texts">): Omit<ShownWord, "texts"> {
+  return { word, start, end, ...(speaker !== undefined && { speaker }) };
 }

@@ -22,6 +22,7 @@ export interface JobUpload {
 interface Options {
   readonly model?: string;
   readonly hotWords: readonly string[];
+  readonly diarize?: boolean;
 }
 
 /** Uploads recordings of an organization as jobs, and follows all its jobs. */

@@ -28,6 +28,7 @@ export type Transcription =
 interface Options {
   readonly model?: string;
   readonly hotWords: readonly string[];
+  readonly diarize?: boolean;
 }
 
 /** Transcribes recordings of an organization, one at a time. */

@@ -4,6 +4,7 @@ import {
   everyModel,
   type HearingModel,
   type SpeakingModel,
+  servesSpeakers,
 } from "../../../core/domain/catalog/catalog.js";
 import { SERVED_PARTS, servesTask } from "../../../core/domain/served.js";
 import {
@@ -34,11 +35,13 @@ export function catalogHandlers({
   const { catalog } = conversations;
   const speaking = servesTask("synthesis", serve) ? catalog.speaking.all : [];
   const hearing = servesTask("transcription", serve) ? catalog.hearing.all : [];
-  const models: Models = {
+  const data = speaking.map((model) => toModel(model, catalog));
+  // A gateway's engines change while it runs, and with them `diarize`.
+  const models = (): Models => ({
     object: "list",
-    data: speaking.map((model) => toModel(model, catalog)),
+    data,
     transcription: hearing.map((model) => toRecognizer(model, catalog)),
-  };
+  });
   const health = {
     status: "ok",
     models: everyModel(catalog)
@@ -51,7 +54,7 @@ export function catalogHandlers({
     voices: speaking.flatMap(({ voices }) => voices.map(({ name }) => ({ id: name, name }))),
   };
   return {
-    "GET /v1/models": (exchange) => exchange.json(200, models),
+    "GET /v1/models": (exchange) => exchange.json(200, models()),
     "GET /v1/voices": (exchange) => exchange.json(200, voicesOf(catalog, exchange.request.query)),
     "GET /v1/audio/models": (exchange) => exchange.json(200, modelIds),
     "GET /v1/audio/voices": (exchange) => exchange.json(200, voiceIds),
@@ -76,13 +79,14 @@ function toModel(model: SpeakingModel, { speaking }: Catalog): Model {
   };
 }
 
-function toRecognizer(model: HearingModel, { hearing }: Catalog): Models["transcription"][number] {
+function toRecognizer(model: HearingModel, catalog: Catalog): Models["transcription"][number] {
   return {
-    ...toEntry(model, hearing.default),
+    ...toEntry(model, catalog.hearing.default),
     lang: model.lang,
     sample_rate: model.sample_rate,
     live_partials: model.live_partials,
     hot_words: model.alphabet.size > 0,
+    diarize: servesSpeakers(catalog),
   };
 }
 

@@ -3,8 +3,9 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
 import type { HotWord } from "../../../core/domain/decoding/hot-words.js";
-import { ServiceError } from "../../../core/domain/errors.js";
+import { isUnpaid, ServiceError } from "../../../core/domain/errors.js";
 import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
+import { speakerLines } from "../../../core/domain/text/speaker-lines.js";
 import { withStoredHotWords } from "../../../core/domain/vocabulary.js";
 import type { Caller } from "../../../core/ports/conversations.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
@@ -88,7 +89,7 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   const { webhookUrl, ...asked } = parseJobQuery(request.query, deps.conversations.catalog.hearing);
   if (webhookUrl !== null) deps.webhooks.check(webhookUrl);
   if (asked.speakers !== null) requireDiarization(deps.conversations.catalog);
-  if (key === null) await deps.conversations.requireCredit(caller, "file");
+  await requireCreditForJob(deps, caller, key);
   const upload = await uploadOf(request, asked.urls, deps);
   const { timestamps, hotWords, reading, speakers, channels, raw } = asked;
   const options: JobOptions = {
@@ -120,6 +121,24 @@ async function preferredWords(
   if (organizationDefaults === false) return hotWords;
   const stored = await vocabularies.of(identity.organizationId);
   return withStoredHotWords(hotWords, stored.hotWords, model.alphabet);
+}
+
+/**
+ * Rejects a caller without credits before the upload is read. A repeated submission passes: it returns its job.
+ * @throws {ServiceError} `OUT_OF_CREDITS`, `KEY_BUDGET_EXCEEDED`, `AUTH_UNAVAILABLE`
+ */
+async function requireCreditForJob(
+  { conversations, jobs }: JobDeps,
+  caller: Caller,
+  key: string | null,
+): Promise<void> {
+  try {
+    await conversations.requireCredit(caller, "file");
+  } catch (thrown) {
+    const isRefused = thrown instanceof ServiceError && isUnpaid(thrown.code);
+    if (!isRefused || key === null) throw thrown;
+    if (!(await jobs.isKnown(caller.identity.organizationId, key))) throw thrown;
+  }
 }
 
 async function submitUpload(given: {
@@ -210,8 +229,7 @@ async function rendered(
       return { contentType: "application/json", body };
     }
     case "txt": {
-      const text = transcription.display_text ?? transcription.text;
-      return { contentType: "text/plain; charset=utf-8", body: textBody(`${text}\n`) };
+      return { contentType: "text/plain; charset=utf-8", body: textBody(`${plainText(transcription)}\n`) };
     }
     case "srt":
       return {
@@ -221,6 +239,11 @@ async function rendered(
     case "vtt":
       return { contentType: "text/vtt; charset=utf-8", body: textBody(await vttOf(transcription)) };
   }
+}
+
+/** Returns the text, with a line for each turn if its speakers are known. */
+function plainText({ text, display_text = text, speakers, segments = [] }: Transcription): string {
+  return speakers === undefined ? display_text : speakerLines(segments).join("\n");
 }
 
 async function sendSecret(

@@ -72,6 +72,14 @@ export class PostgresJobs implements Jobs {
     }
   }
 
+  async isKnown(organizationId: string, idempotencyKey: string): Promise<boolean> {
+    const { sql } = this.#parts;
+    const rows = await this.#ask(
+      sql`select from jobs where organization_id = ${organizationId} and idempotency_key = ${idempotencyKey}`,
+    );
+    return rows.length > 0;
+  }
+
   async find(organizationId: string, id: string): Promise<Job | null> {
     const uuid = uuidOf(id);
     if (uuid === null) return null;

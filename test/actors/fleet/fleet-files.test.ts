@@ -2,39 +2,21 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { FleetDirectory } from "../../../actors/fleet/directory.js";
-import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
-import { FleetFilePool } from "../../../actors/fleet/fleet-file-pool.js";
-import { NodePlaces } from "../../../actors/fleet/node-places.js";
-import { heartbeatsOf } from "../../../actors/fleet/subjects.js";
-import { CallHost } from "../../../actors/node/call-host.js";
-import { workingOnFiles } from "../../../actors/node/file-host.js";
-import { TranscriptionEngine } from "../../../actors/transcription/engine.js";
-import type { FilePool } from "../../../actors/transcription/file-queue.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
-import { asServiceError } from "../../../core/domain/errors.js";
-import type { Bus } from "../../../core/ports/bus.js";
-import { systemClock } from "../../../core/ports/clock.js";
-import { recognizerFamilyOf } from "../../../native/models/families.js";
-import type { FileAnswer, FilePiece, FileTask } from "../../../native/threads/protocol.js";
-import { performTask } from "../../../native/transcription/perform.js";
-import { peerName } from "../../../src/bus/open-bus.js";
+import type { FilePiece } from "../../../native/threads/protocol.js";
 import { joined, silence, speech, wavOf } from "../../support/audio.js";
-import { openHub } from "../../support/buses.js";
 import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
+import { engineOver, fileFleet, type Loaded, poolOf } from "../../support/file-fleet.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 import { lightModels } from "../../support/light-models.js";
 import { LossyBus } from "../../support/lossy-bus.js";
 import { RecordedSpans } from "../../support/recorded-spans.js";
-import { SILENT } from "../../support/silent-log.js";
 import { TINY_PACKAGES, TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 
 const NEVER = new AbortController().signal;
-const OF_FLEET = { cell: "c", zone: "z", manifest: "h" };
 const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
-const TASKS = 2;
 
 /** Speech without pauses, in which only the maximum length ends a piece. */
 function withoutPauses(pcm: Int16Array): Int16Array {
@@ -58,85 +40,7 @@ async function file(denseSeconds: number): Promise<string> {
   return path;
 }
 
-type Loaded = Awaited<ReturnType<typeof recognizerIn>>;
-
-/** Does a file worker's work in this thread. */
-function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = async () => {}): FilePool {
-  return {
-    workerCount: TASKS,
-    run: async (task): Promise<FileAnswer<unknown>> => {
-      if (task.type !== "hear" && task.type !== "decode") return { ok: true, value: null };
-      await before(task);
-      try {
-        return { ok: true, value: await performTask(task, recognizer) };
-      } catch (error) {
-        const { code, message } = asServiceError(error);
-        return { ok: false, code, message };
-      }
-    },
-    close: async () => {},
-  };
-}
-
-function engineOver(pool: FilePool, { model: { manifest } }: Loaded): TranscriptionEngine {
-  const { sampleRateHz, frameSamples, id: modelId } = manifest;
-  const forgets = recognizerFamilyOf(manifest).can.forget(manifest);
-  return new TranscriptionEngine({
-    pool,
-    modelId,
-    sampleRateHz,
-    frameSamples,
-    forgets,
-    maxSeconds: 7_200,
-    log: SILENT,
-  });
-}
-
-async function fleet(recognizer: Loaded, waitMs = 60_000) {
-  const { manifest } = recognizer.model;
-  const own = { ...OF_FLEET, kind: "transcription", model: manifest.id } as const;
-  const buses = openHub();
-  const hosts: CallHost[] = [];
-  /** Spans of all nodes. */
-  const engineSpans = new RecordedSpans();
-  const bus = await buses.connect();
-  const directory = new FleetDirectory({
-    ...{ bus, heartbeats: heartbeatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
-  });
-  const lost: CallEnding[] = [];
-  const calls = new FleetCalls({
-    ...{ bus, front: peerName() },
-    observer: { began: () => {}, ended: () => {}, lost: (_, ending) => void lost.push(ending) },
-  });
-  const places = new NodePlaces({ ...own, calls, directory, waitMs });
-  const pool = new FleetFilePool({ places, sampleRateHz: manifest.sampleRateHz });
-  const engine = engineOver(pool, recognizer);
-  return {
-    ...{ engine, pool, lost, hosts, engineSpans },
-    startNode: async (work = poolOf(recognizer), through: (bus: Bus) => Bus = (its) => its) => {
-      const host = new CallHost({
-        ...own,
-        ...{ bus: through(await buses.connect()), node: peerName(), capacity: TASKS },
-        ...{ clock: systemClock, log: SILENT, tracer: engineSpans, runFrames: () => work.runFrames ?? 0 },
-        perform: workingOnFiles(work, manifest),
-      });
-      hosts.push(host);
-      await host.start();
-      return host;
-    },
-    end: async () => {
-      await engine.stop();
-      calls.close();
-      directory.close();
-      for (const host of hosts) host.stop();
-    },
-  };
-}
-
-/**
- * The shipped recogniser, and one whose encoder memory is unlimited, so that its state is sent with each
- * part.
- */
+/** The shipped recogniser, and one with an unlimited encoder memory, whose state is sent with each part. */
 async function recognizers(): Promise<readonly Loaded[]> {
   const { MODELS_DIR } = await lightModels();
   const kept = TINY_RECOGNIZERS.find(({ forget }) => !forget)!;
@@ -161,7 +65,7 @@ test("files transcribed by nodes", async (t) => {
       const alone = engineOver(poolOf(recognizer), recognizer);
       const heard = recognizer === shipped ? withCut : path;
       const expected = await alone.transcribe(heard, NEVER, { hotWords });
-      const { engine, lost, startNode, end } = await fleet(recognizer);
+      const { engine, lost, startNode, end } = await fileFleet(recognizer);
       const pieces: FilePiece[] = [];
       const watched = poolOf(recognizer, async (task) => {
         if (task.type === "decode") pieces.push(...task.pieces);
@@ -192,7 +96,7 @@ test("files transcribed by nodes", async (t) => {
   await t.test("if a node ends during a task, another node takes over", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const type of ["hear", "decode"]) {
-      const { engine, lost, startNode, end } = await fleet(shipped!);
+      const { engine, lost, startNode, end } = await fileFleet(shipped!);
       const first = await startNode(
         poolOf(shipped!, async (task) => {
           if (task.type !== type) return;
@@ -209,7 +113,7 @@ test("files transcribed by nodes", async (t) => {
   await t.test("the loss of any message of a node leaves the transcript unchanged", async () => {
     const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
     for (const nth of [0, 2, 5]) {
-      const { engine, startNode, end } = await fleet(shipped!);
+      const { engine, startNode, end } = await fileFleet(shipped!);
       await startNode(poolOf(shipped!), (bus) => {
         return new LossyBus(bus, /\.call\./, (at) => (at === nth ? "drop" : "send"));
       });
@@ -219,7 +123,7 @@ test("files transcribed by nodes", async (t) => {
   });
 
   await t.test("a traced file is one trace over all its tasks on nodes", async () => {
-    const { engine, engineSpans, startNode, end } = await fleet(shipped!);
+    const { engine, engineSpans, startNode, end } = await fileFleet(shipped!);
     await startNode();
     await startNode();
     const gateway = new RecordedSpans();
@@ -238,7 +142,7 @@ test("files transcribed by nodes", async (t) => {
   });
 
   await t.test("the node with the smallest runs limits the length of tasks", async () => {
-    const { engine, pool, startNode, end } = await fleet(shipped!);
+    const { engine, pool, startNode, end } = await fileFleet(shipped!);
     await startNode({ ...poolOf(shipped!), runFrames: 3_000 });
     await engine.start();
     assert.equal(pool.runFrames, 3_000);
@@ -250,7 +154,7 @@ test("files transcribed by nodes", async (t) => {
   });
 
   await t.test("an abandoned file stops without affecting others", async () => {
-    const { engine, hosts, startNode, end } = await fleet(shipped!);
+    const { engine, hosts, startNode, end } = await fileFleet(shipped!);
     const begun = deferred<void>();
     const held = deferred<void>();
     await startNode(
@@ -271,7 +175,7 @@ test("files transcribed by nodes", async (t) => {
   });
 
   await t.test("a file fails after waiting without nodes, or when its third worker dies", async () => {
-    const { engine, startNode, end } = await fleet(shipped!, 2_000);
+    const { engine, startNode, end } = await fileFleet(shipped!, { waitMs: 2_000 });
     await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
     let deaths = 0;
     const dying = poolOf(shipped!, async () => {

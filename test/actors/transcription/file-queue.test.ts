@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { type FilePool, FileQueue } from "../../../actors/transcription/file-queue.js";
 import { FileRun } from "../../../actors/transcription/file-run.js";
 import { PieceFinder } from "../../../actors/transcription/piece-finder.js";
+import { SpeakerRun } from "../../../actors/transcription/speaker-run.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
+import type { SpeakerTurn } from "../../../core/domain/diarization/speaker-turns.js";
+import { windowCount } from "../../../core/domain/diarization/windows.js";
 import { asServiceError, ServiceError } from "../../../core/domain/errors.js";
 import type { AudioSource, FilePiece, FileTask, WavSource } from "../../../native/threads/protocol.js";
 import { settled } from "../../support/deferred.js";
@@ -17,7 +20,12 @@ const HEADER: WavHeader = {
   ...{ dataOffset: 44, dataBytes: null },
 };
 
-/** A file, described by alternating lengths of silence and speech, in frames. */
+const WINDOWS = {
+  ...{ sampleRateHz: 16_000, windowSamples: 160_000, shiftSamples: 16_000 },
+  ...{ frameSamples: 270, receptiveSamples: 991 },
+};
+
+/** A file described by the alternating lengths of silence and speech, in frames. */
 interface FakeFile {
   readonly source: WavSource;
   readonly speech: Float32Array;
@@ -35,8 +43,12 @@ function pathOf(source: AudioSource): string {
   return (source as WavSource).path;
 }
 
-/** Workers whose tasks end when the test decides. A piece decodes to its position. */
-function fakePool(files: readonly FakeFile[], workerCount: number) {
+/** Workers whose tasks end when the test decides; a piece decodes to its position, a window to its number. */
+function fakePool(
+  files: readonly FakeFile[],
+  workerCount: number,
+  others: Pick<FilePool, "gaveUp" | "speakerWorkerCount"> = {},
+) {
   const running: { readonly task: FileTask; settle(isLost?: boolean): void }[] = [];
   const answerOf = (task: FileTask) => {
     if (task.type === "hear") {
@@ -48,6 +60,12 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
       new Float32Array(room).set(heard.map((_, i) => task.startFrame + i));
       return { speech: heard, encoded: room, encodedSize: 1, state: task.state };
     }
+    if (task.type === "hear-speakers")
+      return Array.from({ length: task.endWindow - task.firstWindow }, (_, at) => {
+        return { frames: new Uint8Array(), embeddings: [Float32Array.of(task.firstWindow + at)] };
+      });
+    if (task.type === "group-speakers")
+      return task.windows.map(({ embeddings }) => turnOf(embeddings[0]![0]!));
     return (task as Extract<FileTask, { type: "decode" }>).pieces.map((piece) => {
       for (let frame = piece.startFrame; frame < piece.endFrame; frame++)
         assert.equal(rowOf(piece, frame), frame);
@@ -66,7 +84,7 @@ function fakePool(files: readonly FakeFile[], workerCount: number) {
       const entry = { task, settle };
       running.push(entry);
     });
-  return { running, pool: { workerCount, run, close: async () => {} } };
+  return { running, pool: { workerCount, run, close: async () => {}, ...others } };
 }
 
 /**
@@ -96,7 +114,20 @@ function runOf(
   });
 }
 
-/** Returns the results of a single worker that transcribes the file from start to end. */
+function turnOf(window: number): SpeakerTurn {
+  return { start: window, end: window + 1, speaker: 0 };
+}
+
+function speakersOf({ source }: FakeFile, isLater = false): SpeakerRun {
+  return new SpeakerRun({ source, shape: WINDOWS, speakerCount: null, isLater, onProgress: () => {} });
+}
+
+/** Every window once, in order. */
+function expectedTurns({ source: { sampleCount } }: FakeFile): readonly SpeakerTurn[] {
+  return Array.from({ length: windowCount(sampleCount, WINDOWS) }, (_, window) => turnOf(window));
+}
+
+/** Results of a single worker that transcribes the file from its first to its last frame. */
 function expectedTexts({ source, speech }: FakeFile): string[] {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: source.sampleCount });
   const pieces = [...finder.push(speech), ...finder.push(new Float32Array(12)), ...finder.finish()];
@@ -146,7 +177,7 @@ test("any order of workers and any single death keep a file's pieces in order an
   );
 });
 
-test("a file that nobody waits for is interrupted by others, and still transcribed without a gap", async () => {
+test("the words and speakers of jobs are interrupted by others, and still found without a gap", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyFile, { minLength: 2, maxLength: 5 }),
@@ -159,9 +190,11 @@ test("a file that nobody waits for is interrupted by others, and still transcrib
         const queue = new FileQueue(pool, SILENT);
         // The first files are jobs. The others arrive one by one while those are being transcribed.
         const runs = files.map((file, nth) => runOf(file, forgets, undefined, nth < 2));
-        for (const run of runs.slice(0, 2)) queue.add(run);
-        const arriving = runs.slice(2);
-        while (runs.some(({ isOver }) => !isOver)) {
+        const speakers = files.map((file, nth) => speakersOf(file, nth < 2));
+        const both = files.flatMap((_, nth) => [runs[nth]!, speakers[nth]!]);
+        for (const run of both.slice(0, 4)) queue.add(run);
+        const arriving = both.slice(4);
+        while (both.some(({ isOver }) => !isOver)) {
           const choice = choices.next().value;
           const next = choice % 3 === 0 || running.length === 0 ? arriving.shift() : undefined;
           if (next !== undefined) queue.add(next);
@@ -171,6 +204,7 @@ test("a file that nobody waits for is interrupted by others, and still transcrib
         for (const [nth, run] of runs.entries()) {
           const texts = (await run.segments).map(({ text }) => text);
           assert.deepEqual(texts, expectedTexts(files[nth]!));
+          assert.deepEqual(await speakers[nth]!.turns, expectedTurns(files[nth]!));
         }
       },
     ),
@@ -178,31 +212,91 @@ test("a file that nobody waits for is interrupted by others, and still transcrib
   );
 });
 
-test("with one worker a file that nobody waits for gets no task until the others are done", async () => {
-  const job = fileOf("job", new Array<number>(60).fill(300));
-  const request = fileOf("request", new Array<number>(20).fill(100));
-  const { running, pool } = fakePool([job, request], 1);
-  const queue = new FileQueue(pool, SILENT);
-  const runs = [runOf(job, true, undefined, true), runOf(request, true)];
-  queue.add(runs[0]!);
-  queue.add(runs[1]!);
-  assert.ok(isInterrupted(running[0]!.task), "the job's task is told to stop");
-  running[0]!.settle();
-  await settled();
-  const sources = [];
-  while (!runs[1]!.isOver) {
-    const { task, settle } = running[0]!;
-    if (task.type === "hear") sources.push(pathOf(task.source));
-    else if (task.type === "decode") sources.push(...task.pieces.map(({ source }) => pathOf(source)));
-    settle();
-    await settled();
-  }
-  assert.deepEqual([...new Set(sources)], ["request"]);
-  assert.equal(runs[0]!.isOver, false);
-  while (!runs[0]!.isOver) {
+for (const kind of ["words", "speakers"] as const)
+  test(`with one worker the ${kind} of a job get no task until the words and speakers of a request are done`, async () => {
+    const job = fileOf("job", new Array<number>(60).fill(300));
+    const request = fileOf("request", new Array<number>(20).fill(100));
+    const { running, pool } = fakePool([job, request], 1);
+    const queue = new FileQueue(pool, SILENT);
+    const later = kind === "words" ? runOf(job, true, undefined, true) : speakersOf(job, true);
+    const first = [runOf(request, true), speakersOf(request)];
+    queue.add(later);
+    for (const run of first) queue.add(run);
+    assert.ok(isInterrupted(running[0]!.task), "the job's task is told to stop");
     running[0]!.settle();
     await settled();
+    const tasks: FileTask[] = [];
+    while (first.some(({ isOver }) => !isOver)) {
+      tasks.push(running[0]!.task);
+      running[0]!.settle();
+      await settled();
+    }
+    assert.deepEqual([...new Set(tasks.flatMap(filesOf))], ["request"]);
+    assert.ok(tasks.some(({ type }) => type === "group-speakers"));
+    assert.equal(later.isOver, false);
+    while (!later.isOver) {
+      running[0]!.settle();
+      await settled();
+    }
+  });
+
+/** Names the files of a task; a task that groups speakers has none. */
+function filesOf(task: FileTask): readonly string[] {
+  if (task.type === "hear" || task.type === "hear-speakers") return [pathOf(task.source)];
+  return task.type === "decode" ? task.pieces.map(({ source }) => pathOf(source)) : [];
+}
+
+test("speakers take only workers with a model, and those of a job one if they cannot be interrupted", async () => {
+  const long = fileOf("long", new Array<number>(20).fill(300));
+  const typesOf = (running: ReturnType<typeof fakePool>["running"]) => running.map(({ task }) => task.type);
+  const some = fakePool([long], 4, { speakerWorkerCount: 2 });
+  const mixed = new FileQueue(some.pool, SILENT);
+  mixed.add(speakersOf(long));
+  assert.deepEqual(typesOf(some.running), ["hear-speakers", "hear-speakers"]);
+  mixed.add(runOf(long, true));
+  assert.deepEqual(typesOf(some.running).slice(2), ["hear", "hear"]);
+  const nodes = fakePool([long], 4, { gaveUp: () => {} });
+  const remote = new FileQueue(nodes.pool, SILENT);
+  remote.add(speakersOf(long, true));
+  assert.deepEqual(typesOf(nodes.running), ["hear-speakers"]);
+  remote.add(speakersOf(long));
+  assert.equal(isInterrupted(nodes.running[0]!.task), false, "it ends first");
+  assert.equal(nodes.running.length, 4);
+});
+
+test("abandoned speakers reject once no worker is busy with them, whatever their tasks answer", async () => {
+  const file = fileOf("0", new Array<number>(20).fill(300));
+  for (const isGrouping of [false, true]) {
+    const { running, pool } = fakePool([file], 2);
+    const queue = new FileQueue(pool, SILENT);
+    const run = speakersOf(file);
+    const outcome = run.turns.catch((error: unknown) => asServiceError(error).code);
+    queue.add(run);
+    while (isGrouping && running[0]!.task.type !== "group-speakers") {
+      running[0]!.settle();
+      await settled();
+    }
+    queue.giveUp(run, new ServiceError("CANCELLED", "no"));
+    assert.equal(run.isOver, false);
+    while (running.length > 0) running[0]!.settle();
+    await settled();
+    assert.ok(run.isOver);
+    assert.equal(await outcome, "CANCELLED");
   }
+});
+
+test("speakers whose task loses its worker twice fail", async () => {
+  const file = fileOf("0", [20, 100]);
+  const { running, pool } = fakePool([file], 1);
+  const queue = new FileQueue(pool, SILENT);
+  const run = speakersOf(file);
+  queue.add(run);
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    running[0]!.settle(true);
+    await settled();
+  }
+  await assert.rejects(run.turns, { code: "WORKER_LOST" });
+  assert.equal(running.length, 0);
 });
 
 test("files take turns, and a short one does not wait for the end of a long one", async () => {

@@ -2,6 +2,7 @@ import { errorsEn } from "./errors.js";
 import { keysEn } from "./keys.js";
 import { limitsEn } from "./limits.js";
 import { mailEn } from "./mail.js";
+import { speakersEn } from "./speakers.js";
 import { statusEn } from "./status.js";
 
 /** All texts of the pages. Words in braces are placeholders; bars separate plural forms. */
@@ -11,6 +12,7 @@ export const en = {
   ...limitsEn,
   ...mailEn,
   ...statusEn,
+  ...speakersEn,
   language: "Language",
   theme: "Theme",
   themeSystem: "System",

@@ -3,6 +3,7 @@ import { errorsKk } from "./errors.js";
 import { keysKk } from "./keys.js";
 import { limitsKk } from "./limits.js";
 import { mailKk } from "./mail.js";
+import { speakersKk } from "./speakers.js";
 import { statusKk } from "./status.js";
 
 export const kk: Texts = {
@@ -11,6 +12,7 @@ export const kk: Texts = {
   ...limitsKk,
   ...mailKk,
   ...statusKk,
+  ...speakersKk,
   language: "Тіл",
   theme: "Безендіру",
   themeSystem: "Жүйедегідей",

@@ -3,6 +3,7 @@ import { errorsRu } from "./errors.js";
 import { keysRu } from "./keys.js";
 import { limitsRu } from "./limits.js";
 import { mailRu } from "./mail.js";
+import { speakersRu } from "./speakers.js";
 import { statusRu } from "./status.js";
 
 export const ru: Texts = {
@@ -11,6 +12,7 @@ export const ru: Texts = {
   ...limitsRu,
   ...mailRu,
   ...statusRu,
+  ...speakersRu,
   language: "Язык",
   theme: "Тема",
   themeSystem: "Как в системе",

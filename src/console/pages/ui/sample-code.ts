@@ -41,6 +41,8 @@ interface TranscriptionOptions {
   readonly hotWords?: readonly string[];
   /** Whether to request readable text. */
   readonly display?: boolean;
+  /** Speakers of a recording. */
+  readonly diarize?: boolean;
 }
 
 export function transcribeSamples(
@@ -145,11 +147,13 @@ function parametersOf({
   model,
   hotWords = [],
   display = false,
+  diarize = false,
 }: TranscriptionOptions): Record<string, string> {
   return {
     ...(model !== undefined && { model }),
     ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
     ...(display && { display: "true" }),
+    ...(diarize && { diarize: "true" }),
   };
 }
 
@@ -157,9 +161,11 @@ function clientOptionsOf({
   model,
   hotWords = [],
   display = false,
+  diarize = false,
 }: TranscriptionOptions): TranscriptionOptions {
   return {
     ...(display && { display }),
+    ...(diarize && { diarize }),
     ...(model !== undefined && { model }),
     ...(hotWords.length > 0 && { hotWords }),
   };

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { TimedWord } from "../../../../core/domain/decoding/words.js";
 import type { Transcribed } from "../../../client/browser.js";
 import { clock } from "../clock.js";
-import { transcriptDownloads, transcriptText } from "../downloads.js";
+import { nameOfSpeaker, transcriptDownloads, transcriptText } from "../downloads.js";
 import type { RecordingSource } from "../history.js";
 import { toParagraphs } from "../paragraphs.js";
 import { type ShownWord, shownWords } from "../shown-words.js";
@@ -119,7 +119,7 @@ function Words({ words: all, segments, found, current, onPlay }: WordsProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard
     <section class="words" aria-label={t("text")} tabIndex={0}>
-      {paragraphs.map(({ from, start, words }) => (
+      {paragraphs.map(({ from, start, words, speaker }, nth) => (
         <div key={from} class="paragraph">
           <button
             type="button"
@@ -131,6 +131,9 @@ function Words({ words: all, segments, found, current, onPlay }: WordsProps) {
             {clock(start)}
           </button>
           <p>
+            {speaker !== undefined && speaker !== paragraphs[nth - 1]?.speaker && (
+              <strong class="speaker">{nameOfSpeaker(speaker)}</strong>
+            )}
             {words.map(({ word, start }, place) => {
               const index = from + place;
               const looks = [index === current && "now", found[index] && "found"];

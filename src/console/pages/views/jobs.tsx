@@ -11,6 +11,7 @@ import { type Column, DataTable } from "../ui/data-table.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { ModelChoice } from "../ui/model-choice.js";
 import { Button, ErrorNotice, Icon, PageHead, Skeleton } from "../ui/parts.js";
+import { SpeakersOption, speakersOption } from "../ui/speakers-option.js";
 import { isActive, type JobUpload, useJobs } from "../use-jobs.js";
 
 const FORMATS = ["txt", "srt", "vtt", "json"] as const;
@@ -19,12 +20,17 @@ type Format = (typeof FORMATS)[number];
 /** Uploads many or long recordings, and lists the organization's jobs with their results. */
 export function Jobs({ organization }: ViewProps) {
   const [hotWords, setHotWords] = useState("");
+  const [wantsSpeakers, setWantsSpeakers] = useState(false);
   const [failure, setFailure] = useState<Problem | null>(null);
   const chosenModel = useModels("transcription");
   const { jobs, hasMore, more, problem, reload, uploads, add, end } = useJobs(organization.id);
   const start = (files: readonly File[]) =>
-    // Browsers may list the files of a folder in any order.
-    add(byName(files), { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) });
+    // Browsers list a folder in any order.
+    add(byName(files), {
+      ...modelOption(chosenModel.model),
+      ...speakersOption(chosenModel.model, wantsSpeakers),
+      hotWords: hotWordsOf(hotWords),
+    });
   const save = async (job: Job, format: Format) => {
     setFailure(null);
     try {
@@ -41,6 +47,7 @@ export function Jobs({ organization }: ViewProps) {
       <div class="stack">
         <DropZone onFiles={start} />
         <MinuteCost kind="file" />
+        <SpeakersOption model={chosenModel.model} isChosen={wantsSpeakers} onChange={setWantsSpeakers} />
         <HotWordsOption value={hotWords} onInput={setHotWords} />
       </div>
       {uploads.length > 0 && <Uploads uploads={uploads} />}

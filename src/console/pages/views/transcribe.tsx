@@ -14,6 +14,7 @@ import { ModelChoice } from "../ui/model-choice.js";
 import { Button, ErrorNotice, PageHead } from "../ui/parts.js";
 import { transcribeSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
+import { SpeakersOption, speakersOption } from "../ui/speakers-option.js";
 import { RecordingInput, Transcript } from "../ui/transcript.js";
 import { type Transcription, useTranscription } from "../use-transcription.js";
 
@@ -22,9 +23,14 @@ const COLD_AFTER_MS = 6_000;
 export function Transcribe({ organization }: ViewProps) {
   const [url, setUrl] = useState("");
   const [hotWords, setHotWords] = useState("");
+  const [wantsSpeakers, setWantsSpeakers] = useState(false);
   const chosenModel = useModels("transcription");
   const { work, problem, transcribe, cancel, reset, show } = useTranscription(organization.id);
-  const options = { ...modelOption(chosenModel.model), hotWords: hotWordsOf(hotWords) };
+  const options = {
+    ...modelOption(chosenModel.model),
+    ...speakersOption(chosenModel.model, wantsSpeakers),
+    hotWords: hotWordsOf(hotWords),
+  };
   const sampleOptions = { ...options, display: textForm.use() === "readable" };
   const start = (source: RecordingSource) => void transcribe(source, options);
   const sampleOf = work.state !== "waiting" ? work.source : url === "" ? { name: "recording.mp3" } : { url };
@@ -41,6 +47,7 @@ export function Transcribe({ organization }: ViewProps) {
             <Button type="submit" text={t("transcribe")} />
           </Form>
           <MinuteCost kind="file" />
+          <SpeakersOption model={chosenModel.model} isChosen={wantsSpeakers} onChange={setWantsSpeakers} />
           <HotWordsOption value={hotWords} onInput={setHotWords} />
         </div>
       )}
