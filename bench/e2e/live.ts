@@ -70,7 +70,7 @@ function summary(round: LiveRound, idleBytes: number) {
     realTimeFactor: round.cpuSeconds / round.audioSeconds,
     coresUsed: round.cpuSeconds / round.wallSeconds,
     workerBusyShare: round.workerBusySeconds / round.wallSeconds,
-    /** Share of the graphs in the worker's waking time. */
+    /** Share of the worker's busy time that it spends running graphs. */
     runShare: round.workerRunSeconds / Math.max(round.workerBusySeconds, 1e-9),
     meanStepMs: (1_000 * round.stepSeconds) / Math.max(round.steps, 1),
     residentMegabytes: Math.round(round.residentBytes / 1e6),

@@ -11,8 +11,8 @@ const MAX_DAYS = 366;
 
 export const USAGE_QUERY = {
   schema: z.object({
-    from: day("from").meta({ description: `First day, UTC; ${USUAL_DAYS - 1} days before \`to\`` }),
-    to: day("to").meta({ description: `Last day, UTC, at most ${MAX_DAYS} in all; today` }),
+    from: day("from").meta({ description: `First day, UTC; default: ${USUAL_DAYS - 1} days before \`to\`` }),
+    to: day("to").meta({ description: `Last day, UTC; default: today. At most ${MAX_DAYS} days in all` }),
   }),
   others: "refused",
 } as const satisfies Query;

@@ -80,7 +80,7 @@ double Number(const Napi::Object& object, const char* name) {
 template <typename Array>
 Array TypedArray(const Napi::Value& value, napi_typedarray_type type, const char* name) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
-    Refuse(value.Env(), std::string(name) + " must be a typed array of its type");
+    Refuse(value.Env(), std::string(name) + " must be a typed array of the right type");
   }
   return value.As<Array>();
 }

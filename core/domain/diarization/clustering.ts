@@ -30,7 +30,7 @@ export function clusterEmbeddings(embeddings: readonly Float32Array[], options: 
 }
 
 interface Linkage {
-  /** One item of each of the two groups. */
+  /** An item of the first group; `other` is one of the second. */
   readonly one: number;
   readonly other: number;
   readonly distance: number;

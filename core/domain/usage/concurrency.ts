@@ -12,7 +12,7 @@ export const CONCURRENCY_LIMITS: Readonly<Record<OrganizationTier, ConcurrencyLi
   free: { synthesis: 4, files: 2, live: 4 },
 };
 
-/** The kind of work of each metered kind. */
+/** The kind of work that each metered kind counts towards. */
 export const WORK_OF: Readonly<Record<UsageKind, WorkKind>> = {
   synthesis: "synthesis",
   file: "files",

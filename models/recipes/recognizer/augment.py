@@ -1,4 +1,4 @@
-"""Signals: log-mel, resampling, noises, rooms and channels. Mono float32 at 16 kHz unless said otherwise."""
+"""Signals: log-mel, resampling, noise, rooms and channels. Mono float32 at 16 kHz unless stated otherwise."""
 import glob
 import os
 import subprocess

@@ -213,7 +213,7 @@ def losses(model, batch, device, see_padding, teacher=None, remember=0.0):
     with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=has_bf16(device)):
         encoded, causal, speech_logit, _ = model.encode(mel)
         full = model.refine(encoded, inside.to(device))
-    # Before its start the refiner's output is a certain blank, which costs CTC nothing.
+    # Before the refiner starts, its output is replaced by a certain blank, which costs CTC nothing.
     blank = torch.full((full.shape[-1],), -30.0)
     blank[0] = 30.0
     before = (at < start[:, None])[..., None].to(device)

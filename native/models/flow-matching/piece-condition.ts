@@ -24,8 +24,8 @@ export interface ConditionGraph {
 
 /**
  * A piece's condition, pitch and voicing, computed on demand: a listener waits only for the first chunk's.
- * Each run includes the frames around a part that it depends on, so that parts equal a single run over the
- * piece.
+ * Each run also covers the frames around its part that influence it, so the result is the same as that of a
+ * single run over the piece.
  */
 export class PieceCondition {
   /** Pitch in Hz, `[frames]`; 0 where not computed yet. */

@@ -340,7 +340,7 @@ function rulesAt(text: string, at: number, expand: boolean): readonly Rule[] {
   const character = text.charAt(at);
   if (LETTER.test(character)) {
     if (!expand) return WORD_RULES_PLAIN;
-    // All letters of a prepared text below this are Latin.
+    // In a prepared text, letters below U+0400 are Latin.
     if (character < "Ѐ") return LATIN_RULES;
     return isWhole(text, at) ? WHOLE_WORD_RULES : WORD_RULES;
   }

@@ -48,10 +48,10 @@ class StreamingLayer(nn.Module):
 
 
 class TOne(nn.Module):
-    """16 layers of 384 with feed-forwards of 6 times that, kernel 31, of which layers 7 to 14 run at half the
-    rate; the last two attend to 30 frames before the chunk; two convolutions of 32 channels precede them; 71
-    M weights. State: 219,729 halves. Source: tone/nn of voicekit-team/T-one, its published config.json, and
-    the length of its state."""
+    """Two convolutions of 32 channels, then 16 layers of width 384, with feed-forwards 6 times as wide and
+    kernels of 31 frames. Layers 7 to 14 run at half the rate; the last two attend to 30 frames before the
+    chunk. 71 M weights. State: 219,729 halves. Source: tone/nn of voicekit-team/T-one, its published
+    config.json, and the length of its state."""
     CHUNK, ROWS, STATE, WIDTH, KERNEL, SEEN, HALF = 2400, 10, 219_729, 384, 31, 30, range(7, 15)
 
     def __init__(self, outputs=35):
