@@ -262,7 +262,7 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
-  test("the page of a part served elsewhere says so and is not in the menu", async () => {
+  test("the page of a part that another service serves states this and is not in the menu", async () => {
     const session = /\/console\/api\/session$/;
     await page.route(session, async (route) => {
       const response = await route.fetch();
