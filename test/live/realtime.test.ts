@@ -302,7 +302,7 @@ for (const front of FRONTS) {
         ],
         [{ type: "input_audio_buffer.append", audio: "*" }, "audio", /must be base64/],
         [{ type: "input_audio_buffer.append" }, "audio", /must be base64/],
-        [{ type: "response.create" }, "type", /received "response.create": sessions here only transcribe/],
+        [{ type: "response.create" }, "type", /received "response.create"; sessions here only transcribe/],
       ];
       for (const [index, [event, param, message]] of wrong.entries()) {
         socket.send(JSON.stringify({ ...event, event_id: `mine_${index}` }));
