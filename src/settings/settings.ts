@@ -250,7 +250,7 @@ const TREE = {
   otlpEndpoint: orNone(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     HTTP_URL,
-    "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
+    "OTLP/HTTP receiver to which the service sends a [trace](deployment.md#traces) of each request, at `/v1/traces`",
   ),
   busServers: orNone(
     "BUS_URL",

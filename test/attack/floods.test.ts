@@ -21,7 +21,7 @@ const SESSION_UPDATE = '{"type":"session.update","session":{"type":"transcriptio
 const NO_BASE64 = `{"type":"input_audio_buffer.append","audio":"${"*".repeat(1_000)}"}`;
 const ONE_SAMPLE = '{"type":"input_audio_buffer.append","audio":"AAA="}';
 
-/** Each flood, and what the service must say once it exceeds what anyone needs. */
+/** The floods, each with one unit that is repeated far more often than any client needs. */
 const FLOODS: readonly { readonly name: string; readonly path?: string; readonly unit: Buffer }[] = [
   { name: "one-byte audio", unit: binary(1) },
   { name: "empty audio", unit: binary(0) },

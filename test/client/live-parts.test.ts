@@ -223,7 +223,7 @@ test("retries follow the service's headers", () => {
   assert.equal(parseRetryAfter("soon", 0), null);
 });
 
-/** Returns the items after the first `count` bytes. A mark exactly there belongs to the audio before it. */
+/** Returns the items after the first `count` bytes. A mark at that position belongs to the bytes before it. */
 function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
   if (count === 0) return [...items];
   let bytes = 0;

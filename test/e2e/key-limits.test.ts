@@ -332,5 +332,5 @@ test("the command line makes, limits and rotates keys", async () => {
     env: { DATA_DIR: service.dataDir },
   });
   assert.equal(wrong.code, 2);
-  assert.match(wrong.stderr, /--endpoints must be of tts, transcribe, .*received "speech"/);
+  assert.match(wrong.stderr, /--endpoints must list some of tts, transcribe, .*received "speech"/);
 });

@@ -53,7 +53,7 @@ test("a default that is not installed or is for another task is rejected with th
   const packages = await findInstalled({ read: [folder], install: folder });
   const choose = (id: string) => () =>
     chooseDefault(packages, "transcription", { defaults: { transcription: id }, folder });
-  const start = `Cannot start: ${folder}/defaults.json names`;
+  const start = `Cannot start: ${folder}/defaults.json sets`;
   assert.throws(choose("gone"), { message: `${start} gone for transcription, which is not installed` });
   assert.throws(choose("tiny-matcha"), {
     message: `${start} tiny-matcha for transcription, which is a package for synthesis`,

@@ -71,7 +71,7 @@ test("added punctuation is used once chosen; a broken choice fails the start, an
   const { punctuation, broken } = await read();
   assert.deepEqual([punctuation, broken.map(({ id }) => id)], ["punctuation-v1", ["tiny-punct-cap-seg"]]);
   await useDefault(models, { punctuation: "svc-kk-v1" });
-  await assert.rejects(read(), /names svc-kk-v1 for punctuation, which is a package for synthesis/);
+  await assert.rejects(read(), /sets svc-kk-v1 for punctuation, which is a package for synthesis/);
 });
 
 test("a folder of models without punctuation uses the shipped one, even with another added", async () => {
@@ -108,7 +108,7 @@ test("a broken package is reported and skipped; a broken default fails the start
     [{ transcription: "tiny-gigaam-ctc" }, /tiny-gigaam-ctc\/manifest\.json/],
     [{ transcription: "tiny-nemo-ctc" }, /tokens\.txt/],
     [{ synthesis: "tiny-matcha" }, /family must be one of .*, found unheard-of/],
-    [{ synthesis: "gone" }, /defaults\.json names gone for synthesis, which is not installed/],
+    [{ synthesis: "gone" }, /defaults\.json sets gone for synthesis, which is not installed/],
   ] as const) {
     await useDefault(models, defaults);
     await assert.rejects(read(), { code: "MODEL_BROKEN", message: rule });

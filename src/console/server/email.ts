@@ -6,8 +6,8 @@ const UNFIT = /[\s\p{Cc}\p{Cs}]/u;
 
 /**
  * Normalizes an e-mail address: lower case, without surrounding white space. Returns null unless it has the
- * form `something@name.name`. Does not check whether the address exists. Takes linear time in the length,
- * which is limited first.
+ * form `something@name.name`. Does not check whether the address exists. Limits the length first; the time is
+ * linear in it.
  */
 export function toEmail(input: string): string | null {
   if (input.length > LONGEST_INPUT) return null;

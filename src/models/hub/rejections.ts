@@ -24,7 +24,7 @@ export function rejectionOf(
   const shown = code === undefined ? String(status) : `${status}, ${code}`;
   if (status >= 500 || status === TOO_MANY || status === 408) {
     const afterMs = waitOf(headers["retry-after"]);
-    const message = `${host} answers ${shown}`;
+    const message = `${host} returned ${shown}`;
     if (afterMs === null || afterMs <= longestWaitMs) return new TransientError(message, { afterMs });
     return new AddError(`${message} and requests a pause of ${Math.round(afterMs / 60_000)} minutes`);
   }
