@@ -40,7 +40,7 @@ function benchesIn(room: (typeof ROOMS)[number]): string[] {
       .map((file) => file.slice(0, -".js".length))
       .sort();
   } catch (error) {
-    // A module without benches has no folder in `dist`.
+    // Modules without benches have no folder in `dist`.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }

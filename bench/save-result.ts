@@ -4,19 +4,19 @@ import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Bench } from "tinybench";
 
-/** The repository's `bench/results`, seen from `dist/bench`. */
+/** Path of the repository's `bench/results`, from `dist/bench`. */
 const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
 
-/** Significant digits of a figure and of raw samples; runs differ from the second digit on. */
+/** Significant digits of saved numbers and raw samples; runs differ from the second digit on. */
 const DIGITS = 5;
 const SAMPLE_DIGITS = 4;
-/** A list with this many numbers holds raw samples. */
+/** Lists with at least this many numbers contain raw samples. */
 const SAMPLES = 8;
 
 /** Origin of a saved result. */
 export interface ResultOrigin {
   readonly name: string;
-  /** Ends with `+` if tracked files differ from the commit; null outside a repository. */
+  /** Short hash, with `+` if tracked files differ from the commit; null outside a repository. */
   readonly commit: string | null;
   readonly date: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryBytes: number };
@@ -39,7 +39,7 @@ export function originOf(name: string): ResultOrigin {
 }
 
 /**
- * Writes `bench/results/<name>.json`: origin, then `data` (parameters, figures, raw samples).
+ * Writes `bench/results/<name>.json`: origin, then `data` (parameters, measurements, raw samples).
  * @returns the file's path
  */
 export async function saveResult(name: string, data: Readonly<Record<string, unknown>>): Promise<string> {
@@ -64,7 +64,7 @@ export function onFewLines(value: unknown): string {
     .replace(flatObjects, (object) => object.replace(/\n +/g, " "));
 }
 
-/** Figures of a finished tinybench run; its tasks need `retainSamples`. */
+/** Returns the measurements of a finished tinybench run; its tasks need `retainSamples`. */
 export function taskFigures(bench: Bench): { name: string; p50Ms: number; samplesMs: number[] }[] {
   return bench.tasks.map(({ name, result }) => {
     if (result.state !== "completed") throw new Error(`bench task "${name}" is ${result.state}`);

@@ -15,7 +15,7 @@ const TASK_QUEUE_CAPACITY = 10_000;
 
 interface FilePoolSettings extends WorkerSettings {
   readonly workerCount: number;
-  /** Tells speakers apart; null if no such model is installed. */
+  /** Model for speaker labels; null if none is installed. */
   readonly diarization?: ModelPackage<DiarizationManifest> | null;
 }
 
@@ -72,7 +72,7 @@ class WorkerFilePool {
       const { provider, kind } = answer.provider;
       const error = new ProviderError(provider, kind, answer.message);
       if (!this.#placing.failed(error, task.type === "warm-up" ? "at load" : "later")) return answer;
-      // Only the first failed task reopens the pools.
+      // Only the first task that fails reopens the pools.
       if (this.#opening !== opened) continue;
       this.#closing.push(...pools.map((each) => closed(each).catch(() => {})));
       this.#opening = this.#open();
@@ -107,7 +107,7 @@ class WorkerFilePool {
   }
 
   async #openPools(): Promise<readonly DevicePool[]> {
-    // Loaded on demand: many processes never open a pool.
+    // Load it on demand: many processes never open a pool.
     const { Piscina: Pool } = await import("piscina");
     const model = await readPackage<RecognizerManifest>(this.#settings.modelFolder, "transcription");
     const deviceCount = Math.min(this.#placing.places.length, this.workerCount);

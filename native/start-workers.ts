@@ -17,9 +17,14 @@ import type {
 import { PROTOCOL_VERSION } from "./threads/protocol.js";
 import { WorkerHandle } from "./threads/worker-handle.js";
 
-/** Loading and warming up takes about a second, but many times that on a machine under heavy load. */
+/**
+ * Limit for loading and warm-up, which take about a second, but many times that on a machine under heavy
+ * load.
+ */
 const READY_WITHIN_MS = 120_000;
-/** Drivers compile each kernel at its first run, and not all cache it for the next start. */
+/**
+ * Limit on devices: drivers compile each kernel at its first run, and not all cache it for the next start.
+ */
 const READY_ON_DEVICE_WITHIN_MS = 600_000;
 const STOP_WITHIN_MS = 10_000;
 
@@ -39,7 +44,7 @@ export const WORKER_ENTRIES: WorkerEntries = {
 export interface WorkerSettings {
   readonly modelFolder: string;
   readonly intraOpThreads: number;
-  /** Shared by all workers of an engine; on the CPU by default. */
+  /** Placement shared by all workers of an engine; on the CPU by default. */
   readonly placing?: Placing;
   /** Batch sizes per provider; by default those for a CPU. */
   readonly rowsOn?: (provider: Provider) => BatchRows;
@@ -109,7 +114,7 @@ async function startWorker<To, From extends { readonly type: string }>(
         onExit: (thread) => placing.threadEnded(thread),
       });
       placing.served(placement);
-      // Registered before the owner's listener, which starts another worker.
+      // Registered before the owner's listener, because that one starts another worker.
       void worker.ended.then((reason) => reason instanceof ProviderError && placing.failed(reason, "later"));
       return worker;
     } catch (error) {

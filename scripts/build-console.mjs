@@ -31,7 +31,7 @@ async function build() {
   const vite = await import("vite").catch(() => null);
   if (vite === null) {
     // An installation without development packages serves its prebuilt pages, or none.
-    console.error("vite is not installed: the console's pages are left as they are");
+    console.error("vite is not installed: the console's pages stay unchanged");
     return;
   }
   await vite.build({

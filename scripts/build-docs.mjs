@@ -31,7 +31,7 @@ const RENDERER = {
     const row = (cells, tag) =>
       `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
     const body = rows.map((cells) => row(cells, "td")).join("");
-    // Focusable, so that a wide table can be scrolled with the keyboard.
+    // Make it focusable, so that a wide table can be scrolled with the keyboard.
     return `<div class="table" tabindex="0"><table><thead>${row(header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
   },
   html({ text }) {
@@ -52,7 +52,7 @@ async function build(names) {
   const { Marked } = await import("marked").catch(() => ({ Marked: null }));
   if (Marked === null) {
     // Without development packages, an installation serves its prebuilt pages, or their Markdown.
-    console.error("marked is not installed: the pages of docs are left as they are");
+    console.error("marked is not installed: the pages of docs stay unchanged");
     return;
   }
   const marked = new Marked({ renderer: RENDERER });

@@ -23,7 +23,7 @@ const OTHERS = ["bench", "test"];
 const PAGES = join("src", "console", "pages");
 /** The compiler used by the last run, and the modification time of each compiled source. */
 const NOTES = join(root, "dist/compiled.json");
-/** As in tsconfig.json. */
+/** The target in tsconfig.json. */
 const TARGET = "es2023";
 
 const isAll = process.argv.includes("--all");

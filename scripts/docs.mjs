@@ -64,7 +64,7 @@ function withParts(text) {
 }
 
 function settingsTable() {
-  // Without the rules for values: some depend on the machine, and the service reports violations itself.
+  // Omit the rules for values: some depend on the machine, and the service reports violations itself.
   const rows = SETTINGS.map(({ name, otherwise, means }) => `| \`${name}\` | ${otherwise} | ${means} |`);
   return ["| Variable | Default | Means |", "|---|---|---|", ...rows, ""].join("\n");
 }

@@ -19,7 +19,7 @@ const USER = "10001:10001";
 const SENTENCE = "Сәлеметсіз бе! Бүгін күн жылы.";
 const HEALTHY_WITHIN_MS = 300_000;
 const LOOK_EVERY_MS = 500;
-/** Separate from the machine's own containers. */
+/** Storage separate from the machine's own containers. */
 const STORAGE = ["--root", join(root, ".cache/image/storage"), "--storage-driver", "vfs"];
 
 for (const program of ["buildah", "nats-server"]) installMissing(program);

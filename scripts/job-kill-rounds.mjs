@@ -1,5 +1,6 @@
-// Kills services, their database and their workers under load repeatedly, and compares jobs, charges and webhooks
-// with what clients submitted: `npm run build && node scripts/job-kill-rounds.mjs 100`. `npm test` runs four rounds.
+// Kills services, their database and their workers under load repeatedly, and compares jobs, charges and
+// webhooks with what clients submitted: `npm run build && node scripts/job-kill-rounds.mjs 100`. `npm test`
+// runs four rounds.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

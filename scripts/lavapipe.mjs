@@ -9,14 +9,15 @@ const PACKAGES = ["mesa-vulkan-drivers", "libvulkan1"];
 const LEAST_VERSION = "23";
 const LISTS = "/etc/apt/sources.list.d";
 
-/** Installs it, as root, if it is missing or too old. After a failure, tests that need it are skipped. */
+/** Installs it, as root, if it is missing or too old. If this fails, tests that need it are skipped. */
 export function installLavapipe() {
   if (isThere() || process.getuid?.() !== 0) return;
   const codename = /^VERSION_CODENAME=(\w+)$/m.exec(textOf("/etc/os-release"))?.[1];
   if (codename === undefined) return;
   const folder = mkdtempSync(join(tmpdir(), "dauys-backports-"));
   try {
-    // The machine's own mirror; apt reads this list instead of sources.list, in addition to sources.list.d.
+    // Use the machine's own mirror; apt reads this list instead of sources.list, in addition to
+    // sources.list.d.
     const list = join(folder, "sources.list");
     const backports = `deb ${mirror()} ${codename}-backports main\n`;
     writeFileSync(list, textOf("/etc/apt/sources.list") + (codename === "bookworm" ? backports : ""));

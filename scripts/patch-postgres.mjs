@@ -16,10 +16,13 @@ let code = readFileSync(path, "utf8");
 // An earlier version of this script may have applied some of them.
 const missing = REPAIRS.filter(([, wanted]) => !code.includes(wanted));
 if (missing.length > 0 && version !== MENDED_VERSION) {
-  throw new Error(`Cannot mend postgres ${version}, only ${MENDED_VERSION}: see whether it needs it still`);
+  throw new Error(
+    `Cannot patch postgres ${version}, only ${MENDED_VERSION}: check whether it still needs the patch`,
+  );
 }
 for (const [found, wanted] of missing) {
-  if (code.split(found).length !== 2) throw new Error(`Cannot mend ${path}: it is not that of ${version}`);
+  if (code.split(found).length !== 2)
+    throw new Error(`Cannot patch ${path}: it is not the file of ${version}`);
   code = code.replace(found, () => wanted);
 }
 if (missing.length > 0) writeFileSync(path, code);

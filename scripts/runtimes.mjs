@@ -61,10 +61,9 @@ function quick(majors) {
   return hasFailed ? 1 : 0;
 }
 
-/** Returns the runtimes that are available here, and why others are left out. */
+/** Returns the runtimes that are available here, and why others are skipped. */
 function runtimes() {
-  if (!hasNodes())
-    return { here: [], leftOut: ["npm has Node's binaries for x64 Linux alone, as they are pinned"] };
+  if (!hasNodes()) return { here: [], leftOut: ["the pinned Node binaries from npm are only for x64 Linux"] };
   fetchNodes();
   const name = debianHere();
   const here = NODES.map((major) => ({ name: `Node ${major}, ${name}`, node: [nodePath(major)] }));
@@ -100,7 +99,7 @@ function table(names) {
     const attacks = ["native", "threads", "node", "any"].map((one) => cell(tested?.counts.attack?.[one]));
     console.log(`| ${runtime.name} | ${front} | ${contract.join(", ")} | ${attacks.join(", ")} | ${start} |`);
   }
-  for (const reason of leftOut) console.log(`left out: ${reason}`);
+  for (const reason of leftOut) console.log(`skipped: ${reason}`);
   for (const { runtime, tested } of rows)
     for (const line of tested?.skipped ?? []) console.log(`skipped on ${runtime.name}: ${line}`);
   const isGood = ({ started, tested }) =>
@@ -110,7 +109,7 @@ function table(names) {
 
 function bench(rest) {
   const { here, leftOut } = runtimes();
-  for (const reason of leftOut) console.log(`left out: ${reason}`);
+  for (const reason of leftOut) console.log(`skipped: ${reason}`);
   const measured = here.map(({ name, node }) => {
     const { last } = inRuntime({ node }, [WHICH_FRONT], START_WITHIN_MS);
     return { name, node, kinds: last?.front === "uws" ? ["uws", "node"] : ["node"] };

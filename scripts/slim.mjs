@@ -11,7 +11,7 @@ const packages = join(root, "node_modules");
 
 for (const name of ["uws-repack", "uws-fork", "uWebSockets.js"]) {
   const mine = `uws_${platform}_${arch}_${versions.modules}.node`;
-  // Such as `uws_linux_x64_137.node`, in the package's root or in a folder.
+  // Matches files such as `uws_linux_x64_137.node`, in the package's root or in a folder.
   for (const path of filesOf(join(packages, name))) {
     const file = basename(path);
     if (file.startsWith("uws_") && file.endsWith(".node") && file !== mine) rmSync(path);

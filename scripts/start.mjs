@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
 /**
- * Signals to this process, with the signals to send to the service; it also stops when its terminal closes.
+ * Signals that this process receives, and those that it sends to the service, which also stops when its
+ * terminal closes.
  */
 const FORWARDED = { SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGTERM" };
 /** Under npm, Ctrl-C can arrive twice, from the terminal and from npm; an intended second one is later. */

@@ -87,9 +87,9 @@ const ALONE = ["native/threads/niceness", "deploy/backup"];
 const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
 const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
 const BEFORE_SUITES = 3;
-/** Quick files in one process. */
+/** Number of quick files in one process. */
 const BUNDLED = 48;
-/** By version, because quick tests run under other versions of Node at the same time. */
+/** Folder by version, because quick tests run under other versions of Node at the same time. */
 const BUNDLES = join(compiled, ".bundles", process.version);
 
 const IMPORT = /\b(?:from|import) {0,4}\(?"([^"]+)"/g;

@@ -1,12 +1,12 @@
 // Loaded by every process of a test run; active only in those that the runner starts. A file that ends its
-// process before its tests are over fails, whatever its exit code. If a test leaves an interval, a server or a
-// child process open, its process ends before the runner's limit, and sooner if a test has failed. With
+// process before its tests are over fails, whatever its exit code. If a test leaves an interval, a server or
+// a child process open, its process ends before the runner's limit, and sooner if a test has failed. With
 // `--cpu`, records the CPU time of the file, and how long its process ran.
 "use strict";
 const { appendFileSync, existsSync, readdirSync, readFileSync } = require("node:fs");
 const { join } = require("node:path");
 
-/** Far longer than hooks need to stop the services of a file. */
+/** Time after the last test; far longer than hooks need to stop the services of a file. */
 const LEFT_OPEN_MS = Number(process.env["TEST_LEFT_OPEN_MS"] ?? 180_000);
 /** A failed test often leaves its service running; hooks still get this long. */
 const LEFT_OPEN_BY_FAILURE_MS = Number(process.env["TEST_LEFT_OPEN_BY_FAILURE_MS"] ?? 45_000);
@@ -59,7 +59,7 @@ function endChildren() {
     try {
       process.kill(id, "SIGTERM");
     } catch {
-      // It has just ended.
+      // The child has just ended.
     }
   }
 }
@@ -71,7 +71,7 @@ function childIds() {
     try {
       return readFileSync(join(lists, thread, "children"), "utf8");
     } catch {
-      // A thread that has just ended.
+      // The thread has just ended.
       return "";
     }
   });

@@ -1,10 +1,10 @@
-// Repeats failures before the closing figures, at the end of a long output.
+// Repeats failures before the closing summary, at the end of a long output.
 
 import { relative } from "node:path";
 
-/** Figures of the runner: `tests 12`, `duration_ms 3.4`. */
+/** Summary lines of the runner: `tests 12`, `duration_ms 3.4`. */
 const FIGURE = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
-/** Lines of an error's message and stack. */
+/** Number of lines of an error's message and stack. */
 const REPORT_LINES = 12;
 
 /**

@@ -17,17 +17,22 @@ import { withFailuresAtEnd } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; installed if missing, as root. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
-/** Installed too, as root; without them, the tests that need them are skipped. */
+/** Also installed, as root; tests that need a missing one are skipped. */
 const WANTED_PACKAGES = ["espeak-ng", "nats-server", "python3-websockets"];
 /** Settings of this machine's own service, which tests must not use. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 /** Settings that make tests run longer than in the gate, with separate time limits. */
 const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
-/** The runner ends a file after this, without reporting its tests: far more than a slow machine needs. */
+/**
+ * Time after which the runner ends a file without reporting its tests; far more than a slow machine needs.
+ */
 const FILE_TIMEOUT_MS = 900_000;
-/** Processes append their CPU time here. */
+/** File to which processes append their CPU time. */
 const CPU_FILE = fileURLToPath(new URL("../build/test-cpu.jsonl", import.meta.url));
-/** Files often wait: with four at a time, two cores were idle 10 % of the time; six are no faster. */
+/**
+ * Number of files at a time; they often wait. With four, two cores were idle 10 % of the time; six are no
+ * faster.
+ */
 const AT_A_TIME = 5;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -98,7 +103,7 @@ function printCpu() {
   const used = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
   const sum = used.reduce((total, { seconds }) => total + seconds, 0);
   const row = (...columns) => console.error(columns.map((each) => each.padStart(7)).join(" "));
-  row(sum.toFixed(1), "CPU seconds of all; of each file, and the seconds that its process ran:");
+  row(sum.toFixed(1), "CPU seconds in total; per file, with the seconds that its process ran:");
   for (const { file, seconds, elapsed } of used)
     row(seconds.toFixed(1), elapsed.toFixed(1), relative(join(root, "dist/test"), file));
 }

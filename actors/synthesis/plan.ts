@@ -18,10 +18,11 @@ import {
   type SpokenPiece,
   type SpokenSentence,
 } from "../../core/domain/text/spoken-sentences.js";
+import { withStoredPronunciations } from "../../core/domain/vocabulary.js";
 import { Turns } from "../../core/kernel/turns.js";
-import type { Delivery } from "../../core/ports/conversations.js";
+import type { Delivery, SpeechWishes } from "../../core/ports/conversations.js";
 import type { SynthesisJob } from "../../core/ports/synthesizer.js";
-import { SPEED_RULE, type SynthesisRequest } from "../../core/protocol/synthesis-request.js";
+import { SPEED_RULE } from "../../core/protocol/synthesis-request.js";
 
 /** A sentence that is delivered as a whole; its pieces are spoken one after another. */
 interface PlannedSentence {
@@ -70,7 +71,7 @@ const turns = new Turns();
  * @throws {ServiceError} `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
 export async function planSynthesis(
-  request: SynthesisRequest,
+  request: SpeechWishes,
   model: SpeakingModel,
   { continues = false, isClause = false }: { readonly continues?: boolean; readonly isClause?: boolean } = {},
 ): Promise<SynthesisPlan> {
@@ -80,7 +81,8 @@ export async function planSynthesis(
     const names = model.voices.map((candidate) => candidate.name).join(", ");
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
-  const dictionary = dictionaryOf(request.pronunciations);
+  const { text, pronunciations, storedPronunciations } = request;
+  const dictionary = dictionaryOf(withStoredPronunciations(text, pronunciations, storedPronunciations));
   const reader = readerFor(model.lang.split("-"));
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, reader });
   const { pace, breath, melody, roomToneHz } = manner;

@@ -25,10 +25,10 @@ const CHOSEN = {
   synthesisStreamsPerSession: 0.1,
 } as const;
 
-/** As measured by `ledger`: with many organizations, and with one. */
+/** Numbers of organizations measured by `ledger`: many, and one. */
 const LEDGER_ORGANIZATIONS = 200;
 
-/** Inputs from saved results, and the ones above. */
+/** Returns the inputs from saved results, and those above. */
 function savedInputs(): CapacityInputs {
   const live = saved("live");
   const sockets = saved("sockets");
@@ -47,7 +47,7 @@ function savedInputs(): CapacityInputs {
   };
 }
 
-/** Changes of holds in a session's mix, made by two services at the same time. */
+/** Returns the changes of holds per second in a session's mix, made by two services at the same time. */
 // biome-ignore lint/suspicious/noExplicitAny: as `saved`
 function changesPerSecond(ledger: any, organizations: number): number {
   const extensions = CHOSEN.sessionSeconds / CHOSEN.holdSeconds;
@@ -67,7 +67,7 @@ function changesPerSecond(ledger: any, organizations: number): number {
   return (2 + extensions) / seconds.reduce((sum, each) => sum + each, 0);
 }
 
-/** CPU time of PostgreSQL for a second's journal, by hold. */
+/** Returns PostgreSQL's CPU time for a second's journal, by hold. */
 // biome-ignore lint/suspicious/noExplicitAny: as `saved`
 function journalMicros({ journal }: any): number {
   const { serverMs } = journal.figures.find(({ way }: { way: string }) => way === "inOneValue");

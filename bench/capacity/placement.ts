@@ -5,7 +5,7 @@ import { type CellFigures, type Rule, simulateCell } from "../support/cell-simul
 import { percentiles } from "../support/percentiles.js";
 
 const RULES: readonly Rule[] = ["two choices", "least told"];
-/** 48 nodes of four workers, filled to 0.7. */
+/** A cell of 48 nodes with four workers each, filled to 0.7. */
 const CELL = {
   fronts: 10,
   nodes: 48,
@@ -18,8 +18,8 @@ const WHOLE = { ...CELL, cells: 50, sessions: 20_000, seconds: 600, lossEverySec
 const SMALL = { ...CELL, cells: 2, sessions: 20_000, seconds: 60, lossEverySeconds: 30 };
 
 /**
- * Simulates sessions in cells, with names drawn at random and a node lost in each cell every minute: how
- * evenly nodes fill, and where a lost node's sessions go. `--smoke` simulates two cells for a minute.
+ * Simulates sessions in cells, with random names and a node lost in each cell every minute: how evenly nodes
+ * fill, and which nodes a lost node's sessions move to. `--smoke` simulates two cells for a minute.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const { cells, ...cell } = smoke ? SMALL : WHOLE;
@@ -41,8 +41,8 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
 }
 
 /**
- * Sessions of each cell if each client draws one at random: normally distributed, approximated by twelve
- * uniform numbers.
+ * Returns the sessions of each cell if each client draws a cell at random: normally distributed, approximated
+ * by twelve uniform numbers.
  */
 function cellShares(cells: number, sessions: number): readonly number[] {
   const random = uniformRandom(cells);
@@ -56,7 +56,7 @@ function summary(figures: readonly CellFigures[]) {
   const herds = figures.flatMap((cell) => cell.herds);
   return {
     highestShare: { ...percentiles(shares, 4)!, most: shares.reduce((most, share) => Math.max(most, share)) },
-    /** Of the looks. */
+    /** Share of the samples taken. */
     withinATenth: shares.filter((share) => share <= 1.1).length / shares.length,
     herd: { ...percentiles(herds, 2)!, most: Math.max(...herds) },
     losses: herds.length,

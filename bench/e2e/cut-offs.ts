@@ -16,7 +16,7 @@ import {
 import { stepSession } from "../support/stepped-session.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
-/** A hyphen marks a hesitation of the speaker. */
+/** Sentences in which a hyphen marks the speaker's hesitation. */
 const SENTENCES = [
   "Мен ертең таңертең - дүкенге барамын.",
   "Біздің үлкен - қалада жаңа мектеп ашылды.",
@@ -30,7 +30,7 @@ const SENTENCES = [
 const VOICES = ["aigul", "timur"];
 const PAUSES_MS = [250, 400, 600];
 const EOU_MS = [100, 200, 300, 500, 800];
-/** Longer than the longest wait. */
+/** Silence at the end, longer than the longest wait. */
 const TAIL_SAMPLES = 2.6 * SAMPLE_RATE_HZ;
 
 interface Row {
@@ -39,13 +39,13 @@ interface Row {
   readonly pauseMs: number;
   readonly sentences: number;
   readonly cutOff: number;
-  /** From the end of each sentence to its last final, in milliseconds of audio. */
+  /** Time from the end of each sentence to its last final, in milliseconds of audio. */
   readonly waitsMs: readonly number[];
 }
 
 /**
  * `npm run bench -- cut-offs`: how many sentences with a pause inside are cut there, and the delay of finals,
- * by threshold and kind of endpointing. Counts frames, so the machine need not be quiet. Three minutes.
+ * by threshold and kind of endpointing. Counts frames, so the machine need not be quiet. Takes three minutes.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const pauses = smoke ? PAUSES_MS.slice(1, 2) : PAUSES_MS;
@@ -76,7 +76,7 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
   if (!smoke) await saveResult("cut-offs", { parameters: { sentences: SENTENCES, voices: VOICES }, rows });
 }
 
-/** Each sentence by each voice, by the length of the pause in it. */
+/** Speaks each sentence with each voice, by the length of the pause in it. */
 async function hesitations(count: number, voices: readonly string[], pauses: readonly number[]) {
   const service = await startServiceProcess();
   try {

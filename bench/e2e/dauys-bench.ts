@@ -19,7 +19,7 @@ const KEY = "sk-svc-of-a-stub";
 const RATE_HZ = 16_000;
 const STUB_TEXT = "бір екі үш";
 const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
-/** Sessions and minutes; handshakes are a small part of the CPU time of the longer round. */
+/** Numbers of sessions and minutes; handshakes are a small part of the CPU time of the longer round. */
 const STUB_ROUNDS = [
   { sessions: 20, minutes: 0.3 },
   { sessions: 100, minutes: 1 },
@@ -27,13 +27,14 @@ const STUB_ROUNDS = [
 ];
 const SMOKE_ROUNDS = [{ sessions: 2, minutes: 0.001 }];
 const BESIDE_SESSIONS = 8;
-/** The four sentences take 21 s. */
+/** Enough for the four sentences, which take 21 s. */
 const BESIDE_MINUTES = 0.3;
 const BESIDE_ROUNDS = 3;
 
 /**
- * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with delays that a stub makes, its CPU time with
- * up to 2,000 sessions, and its figures of our service compared with those of `live`, both at the same time.
+ * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with known delays of a stub, its CPU
+ * time with up to 2,000 sessions, and its results for our service compared with those of `live`, both at the
+ * same time.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const stub = args.includes("beside") ? null : await stubRounds(smoke ? SMOKE_ROUNDS : STUB_ROUNDS);
@@ -74,7 +75,7 @@ async function stubRounds(plan: typeof STUB_ROUNDS) {
         ...{ sessions, failed, missed, sentences, cpuPercent: own_cpu_percent, lateness: own_lateness },
         cpuPercentPer100: (100 * own_cpu_percent) / sessions,
         finalErrorMs: { p50: final.p50.value - finalMs, p95: final.p95.value - finalMs },
-        // Of all programs on the machine, by the end of the round.
+        // Load of all programs on the machine at the end of the round.
         loadAverage: loadavg()[0]!,
         partialErrorMs: level!.metrics.first_partial!.p50.value - partialMs,
       };
@@ -87,7 +88,7 @@ async function stubRounds(plan: typeof STUB_ROUNDS) {
   }
 }
 
-/** Both benches at the same time on one service, with the same sentences. */
+/** Runs both benches at the same time on one service, with the same sentences. */
 async function besideRounds(smoke: boolean) {
   const folder = await mkdtemp(join(tmpdir(), "dauys-bench-"));
   const operatorPort = await freePort();
@@ -132,14 +133,17 @@ async function besideRounds(smoke: boolean) {
   }
 }
 
-/** Pads a recording to whole messages, as `dauys bench` does: finals depend on where a frame of the model starts. */
+/** Pads a recording to whole messages, as `dauys bench` does: finals depend on where a model frame starts. */
 function wholeMessages(pcm: Int16Array): Int16Array {
   const padded = new Int16Array(Math.ceil(pcm.length / MESSAGE_SAMPLES) * MESSAGE_SAMPLES);
   padded.set(pcm);
   return padded;
 }
 
-/** Adds half a message of silence in front, so that sentences start where those of `dauys bench` do in a message. */
+/**
+ * Prepends half a message of silence, so that sentences start at the same point of a message as in `dauys
+ * bench`.
+ */
 function delayed({ pcm, utterances }: SpokenStream): SpokenStream {
   const shift = MESSAGE_SAMPLES / 2;
   const whole = new Int16Array(shift + pcm.length);

@@ -21,9 +21,9 @@ const PACKAGE = "test/fixtures/adapters/tiny-pyannote";
 const RATE_HZ = 16_000;
 
 /**
- * `npm run bench -- diarization-peer`: sherpa-onnx's pipeline and ours on the tiny package for diarization,
- * with the same audio. Saves the peer's turns and embeddings, so that the tests need no peer. A smoke run
- * compares with the saved ones.
+ * `npm run bench -- diarization-peer`: sherpa-onnx's pipeline and ours on the tiny diarization package, with
+ * the same audio. Saves the peer's turns and embeddings, so that the tests need no peer. A smoke run compares
+ * the results with the saved ones.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const peer = smoke ? null : await installPeer();

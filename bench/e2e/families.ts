@@ -32,28 +32,31 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TRUE_SHAPES = join(ROOT, ".cache/true-shapes");
 const RECIPE = "python3 models/recipes/adapters/true_shapes";
 const TINY = join(ROOT, "test/fixtures/adapters");
-/** A smoke run tries both packages in one service. */
+/** Package of a smoke run, which tests both packages in one service. */
 const SMOKE_PACKAGE = "tiny-gigaam-ctc";
 const SMOKE_BESIDE = join(TINY, "tiny-vits");
-/** The service needs a package for each task; this one complements the tested package. */
+/** The other package: a service needs one for each task. */
 const BESIDE = {
   transcription: join(ROOT, "models/svc-kk-v1"),
   synthesis: join(ROOT, "models/svc-kk-ru-v2"),
   punctuation: join(ROOT, "models/svc-kk-ru-v2"),
   diarization: join(ROOT, "models/svc-kk-ru-v2"),
 };
-/** From the true end of speech: p95 of sessions that a service carries, the second also ends the rounds. */
+/**
+ * Limits for p95 from the true end of speech, which define the sessions that a service carries; the second
+ * ends the rounds.
+ */
 const REACHES_P95_MS = [1_000, 2_000] as const;
-/** A manifest's windows that are longer than the longest utterance. */
+/** Windows in a manifest that are longer than the longest utterance. */
 const WHOLE = { strideSeconds: 30, overlapSeconds: 0.8 };
 const COUNTS = [1, 8, 16, 24];
-/** Sessions with long utterances. */
+/** Numbers of sessions with long utterances. */
 const LONG_COUNTS = [1, 8];
-/** Voices pause at commas. */
+/** Sentences without commas, at which voices pause. */
 const UNBROKEN = SENTENCES.map((text) => text.replaceAll(",", ""));
 const LONG_UTTERANCES = [UNBROKEN.slice(0, 2), UNBROKEN.slice(2), UNBROKEN];
 const FILE_SECONDS = 60;
-/** Utterance for measuring memory: the longest that GigaAM accepts. */
+/** Length of the utterance for measuring memory: the longest that GigaAM accepts. */
 const UTTERANCE_SECONDS = 25;
 const TEXTS = {
   word: "Сәлем",
@@ -63,7 +66,7 @@ const TEXTS = {
 } as const;
 const SPOKEN_TIMES = 3;
 
-/** Settings of a service, and of a package. */
+/** Settings of a service and of a package. */
 interface Way {
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -76,7 +79,7 @@ const USUAL: Way = {
   settings: { ...ONE_EACH, LIVE_WORKERS: "1", ORT_THREADS: "1" },
   manifest: {},
 };
-/** Ways in which a graph that cannot stream serves live sessions, on the cores of the machine. */
+/** Ways to serve live sessions with a graph that cannot stream, on the cores of the machine. */
 const OFFLINE_WAYS: readonly Way[] = [
   {
     name: "whole utterances",
@@ -87,22 +90,22 @@ const OFFLINE_WAYS: readonly Way[] = [
 ];
 
 /**
- * `npm run bench -- families [FOLDER [PART]]`: the cost of packages with real weights, each alone in a new service
- * with one worker per kind and one thread per graph: load, memory, files, live sessions until p95 of finals
- * exceeds two seconds, first audio. Graphs that cannot stream are measured with all cores, reading live
- * utterances whole and in windows. FOLDER contains packages; those of the recipe
+ * `npm run bench -- families [FOLDER [PART]]`: the cost of packages with real weights, each alone in a new
+ * service with one worker per kind and one thread per graph: load, memory, files, live sessions until p95 of
+ * finals exceeds two seconds, first audio. Graphs that cannot stream are measured with all cores, reading
+ * live utterances whole and in windows. FOLDER contains packages; those of the recipe
  * `models/recipes/adapters/true_shapes` by default. The result of a part of them is `families-PART`.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folder = smoke ? TINY : resolve(options.args[0] ?? TRUE_SHAPES);
   if (!existsSync(folder))
-    throw new Error(`${folder} is not there: make it by \`${RECIPE} --out ${folder}\``);
+    throw new Error(`${folder} does not exist: create it with \`${RECIPE} --out ${folder}\``);
   const packages = (await findPackages(folder)).filter(
     ({ manifest }) => !smoke || manifest.id === SMOKE_PACKAGE,
   );
   if (packages.length === 0)
-    throw new Error(`${folder} holds no packages: make some by \`${RECIPE} --out ${folder}\``);
+    throw new Error(`${folder} has no packages: create some with \`${RECIPE} --out ${folder}\``);
   const families: PackageFigures[] = [];
   const loadBefore = loadavg()[0];
   for (const found of packages) {
@@ -120,7 +123,7 @@ export async function run(options: BenchOptions): Promise<void> {
     utteranceSeconds: UTTERANCE_SECONDS,
     sentences: SENTENCES,
     texts: TEXTS,
-    /** Load average over one minute, before and after: other work on the two cores. */
+    /** Load averages over one minute, before and after, which show other work on the two cores. */
     loadAverages: [loadBefore, loadavg()[0]],
   };
   console.log(tables(families));
@@ -135,7 +138,7 @@ type PackageFigures = Awaited<ReturnType<typeof measurePackage>>;
 function waysOf({ manifest }: PackageFolder): readonly Way[] {
   if (manifest.task !== "transcription") return [USUAL];
   if (!recognizerFamilyOf(manifest as RecognizerManifest).can.windows) return [USUAL];
-  // The fp32 package shows the difference.
+  // The fp32 package already shows the difference.
   return manifest.id.endsWith("int8") ? OFFLINE_WAYS.slice(1) : OFFLINE_WAYS;
 }
 
@@ -183,7 +186,7 @@ async function measurePackage(found: PackageFolder, way: Way, smoke: boolean) {
   }
 }
 
-/** Hard links if the file system supports them: copies would fill the page cache twice. */
+/** Creates hard links if the file system supports them: copies would fill the page cache twice. */
 async function putPackage(
   from: string,
   to: string,
@@ -231,7 +234,7 @@ async function measureListening(service: ServiceProcess, operatorPort: number, s
   return { file, live: { sessions, rounds: rounds.map(summary), long: long.map(summary) } };
 }
 
-/** The stream repeated, as one file. */
+/** Measures the stream, repeated, as one file. */
 async function measureFile(service: ServiceProcess, { pcm }: SpokenStream, seconds: number) {
   const times = Math.ceil((seconds * SAMPLE_RATE_HZ) / pcm.length);
   const whole = new Int16Array(times * pcm.length);
@@ -291,7 +294,7 @@ async function measureSpeaking(service: ServiceProcess, model: string, smoke: bo
       firstAudioMs: median(runs.map((run) => run.firstAudioMs)),
       realTimeFactor: median(runs.map((run) => run.totalMs / 1_000 / run.audioSeconds)),
       cpuPerAudioSecond: (service.cpuSeconds() - cpuBefore) / audioSeconds,
-      /** Of a player that starts with the first samples. */
+      /** Underruns of a player that starts with the first samples. */
       underruns: median(runs.map((run) => run.underruns)),
       longestGapMs: median(runs.map((run) => run.longestGapMs)),
       rawFirstAudioMs: runs.map((run) => Math.round(run.firstAudioMs)),
@@ -321,7 +324,7 @@ function print({ id, way, weightsBytes, load, service, file, live, speech }: Pac
   }
 }
 
-/** For docs/models.md. */
+/** Renders the tables for docs/models.md. */
 function tables(families: readonly PackageFigures[]): string {
   const gigabytes = (bytes: number) => (bytes / 1e9).toFixed(2);
   const heard = families.flatMap(({ id, way, weightsBytes, load, service, file, live }) => {

@@ -41,7 +41,8 @@ interface Contestant {
  * `npm run bench -- files [ROUNDS]`: ten minutes of recordings of people with pauses between them, by the
  * engine with one and with two workers, compared with sherpa-onnx offline (same weights, one thread,
  * alternating in one process) and with the graphs alone. The peer receives the pieces of speech, which our
- * engine must find itself, and decodes greedily; ours uses the language model. Five rounds take two minutes.
+ * engine must find itself, and decodes greedily; our engine uses the language model. Five rounds take two
+ * minutes.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const rounds = smoke ? 1 : Number(args[0] ?? ROUNDS);
@@ -73,12 +74,13 @@ export async function run({ smoke, args }: BenchOptions): Promise<void> {
       }
     }
     const [ours, twoWorkers] = contestants;
-    if (texts.get(ours!.name) !== texts.get(twoWorkers!.name)) throw new Error("workers change the text");
+    if (texts.get(ours!.name) !== texts.get(twoWorkers!.name))
+      throw new Error("the number of workers changes the text");
     const summary = contestants.map(({ name }) => summaryOf(name, figures));
     console.table(summary);
     const ratios = summary.map(({ name, cpuSeconds }) => ({
       name,
-      /** Above 1: slower than our engine with one worker. */
+      /** CPU time as a multiple of our engine's with one worker. */
       cpuRatio: cpuSeconds / summary[0]!.cpuSeconds,
     }));
     const parameters = {
@@ -115,7 +117,7 @@ async function textOf(engine: TranscriptionEngine, path: string): Promise<string
   return segments.map(({ text }) => text).join(" ");
 }
 
-/** Recordings of people, concatenated with pauses. */
+/** Concatenates recordings of people, with pauses. */
 async function joinedRecordings(seconds: number): Promise<Int16Array> {
   const pcm = new Int16Array(Math.round(seconds * RATE_HZ));
   const items: readonly SpokenItem[] = await readRecordings();
@@ -136,7 +138,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Bounds of speech in samples. */
+/** Returns the bounds of speech in samples. */
 async function piecesOf(model: RecognizerModel, pcm: Float32Array): Promise<Span[]> {
   const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: pcm.length });
   const found = [];
@@ -155,7 +157,9 @@ async function* stepsOver(model: RecognizerModel, pcm: Float32Array) {
   }
 }
 
-/** Lower bound of our engine: the encoder over everything, the full-context half over speech. */
+/**
+ * Measures the lower bound for our engine: the encoder over everything, the full-context half over speech.
+ */
 async function graphsAlone(
   model: RecognizerModel,
   pcm: Float32Array,
@@ -172,15 +176,15 @@ async function graphsAlone(
 }
 
 /**
- * One peer gets the speech between pauses; the other gets 30 s at a time, as if there were no voice activity
- * detection.
+ * Creates two peers: one gets the speech between pauses; the other gets 30 s at a time, as if there were no
+ * voice activity detection.
  */
 async function peers(
   smoke: boolean,
   pcm: Float32Array,
   pieces: readonly Span[],
 ): Promise<readonly Contestant[]> {
-  // The gate installs nothing.
+  // Smoke runs in the gate install nothing.
   if (smoke) return [];
   const peer = await prepareOfflinePeer(MODEL);
   const whole = Array.from({ length: Math.ceil(pcm.length / (30 * RATE_HZ)) }, (_, nth) => ({

@@ -41,7 +41,7 @@ interface Cpu {
  */
 export async function run(options: BenchOptions): Promise<void> {
   if (WITHOUT_NATS !== false) {
-    console.log(`fleet-tasks: left out, ${WITHOUT_NATS}`);
+    console.log(`fleet-tasks: skipped, ${WITHOUT_NATS}`);
     return;
   }
   const rounds = options.smoke ? 1 : Number(options.args[0] ?? ROUNDS);
@@ -86,7 +86,7 @@ function arrangement(
   return { name, service, nats, engine, firstAudioMs: [], fileSeconds: [], speech: none(), files: none() };
 }
 
-/** One request to each; round -1 warms up. */
+/** Sends one request to each; round -1 warms up. */
 async function speakInTurns(arrangements: readonly Arrangement[], round: number): Promise<void> {
   const text = SENTENCES[(round + 1) % SENTENCES.length]!;
   for (const each of inTurn(arrangements, round)) {
@@ -108,7 +108,7 @@ async function hearInTurns(
   }
 }
 
-/** The order alternates from round to round. */
+/** Returns the order, which alternates from round to round. */
 function inTurn(arrangements: readonly Arrangement[], round: number): readonly Arrangement[] {
   return round % 2 === 0 ? arrangements : arrangements.toReversed();
 }

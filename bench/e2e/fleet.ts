@@ -8,17 +8,17 @@ import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 
-/** 40 ms of audio, the usual message of a client. */
+/** Messages per second of a client that sends 40 ms of audio in each, as usual. */
 const FRAMES_PER_SECOND = 25;
 const SESSIONS = [8, 32];
 const ENGINES = [1, 2, 4];
 const PASSES = 4;
-/** When one of two engines is paused, and for how long, while sessions speak. */
+/** Pause of one of two engines while sessions speak: when it starts, and how long it lasts. */
 const FREEZE = { sessions: 16, afterMs: 6_000, forMs: 8_000 };
 
 /** Processes that serve live sessions together; all run from the start and are measured alternately. */
 interface Arrangement {
-  /** Engine processes; 0 is a single process without a bus. */
+  /** Number of engine processes; 0 is a single process without a bus. */
   readonly engines: number;
   readonly service: ServiceProcess;
   readonly operatorPort: number;
@@ -26,7 +26,7 @@ interface Arrangement {
   readonly nodes: readonly EngineProcess[];
 }
 
-/** One arrangement with this many sessions. */
+/** A round of one arrangement with this many sessions. */
 interface FleetRound {
   readonly engines: number;
   readonly live: LiveRound;
@@ -42,7 +42,7 @@ interface FleetRound {
  */
 export async function run(options: BenchOptions): Promise<void> {
   if (WITHOUT_NATS !== false) {
-    console.log(`fleet: left out, ${WITHOUT_NATS}`);
+    console.log(`fleet: skipped, ${WITHOUT_NATS}`);
     return;
   }
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
@@ -106,7 +106,10 @@ async function measure(
   return round;
 }
 
-/** Every arrangement with this number of sessions, passes combined, compared with the single process. */
+/**
+ * Summarizes every arrangement with this number of sessions: passes combined, compared with the single
+ * process.
+ */
 function summarized(rounds: readonly FleetRound[], sessions: number) {
   const ofCount = rounds.filter(({ live }) => live.sessions === sessions);
   const alone = percentiles(finalsOf(ofCount.filter(({ engines }) => engines === 0)), 1)!;
@@ -121,10 +124,10 @@ function summarized(rounds: readonly FleetRound[], sessions: number) {
       engines,
       sessions,
       finalLatencyMs,
-      /** Compared with the single process. */
+      /** Time added to that of the single process. */
       addedMs: { p50: finalLatencyMs.p50 - alone.p50, p95: finalLatencyMs.p95 - alone.p95 },
       missedFinals: sum(({ live }) => live.missedFinals),
-      /** Moves and replays of lanes since the gateway was started. */
+      /** Number of moves and replays of lanes since the gateway's start. */
       laneMoves: passes.at(-1)!.live.metrics.get("lane_moves_total") ?? 0,
       laneReplays: passes.at(-1)!.live.metrics.get("lane_replays_total") ?? 0,
       /** CPU time for each 40 ms of audio; without engines, one process does the work of all three. */
@@ -152,8 +155,8 @@ function print(summary: ReturnType<typeof summarized>[number]): void {
 }
 
 /**
- * Two engines with equal numbers of sessions, undisturbed and with one paused for some time. The half of the
- * sessions with the latest finals is taken to be the paused engine's.
+ * Measures two engines with equal numbers of sessions, undisturbed, and with one paused for some time. The
+ * half of the sessions with the latest finals is assumed to be the paused engine's.
  */
 async function freezeOne(arrangement: Arrangement, stream: SpokenStream) {
   const { service, operatorPort, nodes } = arrangement;
@@ -186,9 +189,9 @@ async function freezeOne(arrangement: Arrangement, stream: SpokenStream) {
     missedFinals: live.missedFinals,
   };
   console.log(
-    `one of two engines stands still for ${forMs / 1_000} s, ${sessions} sessions: ` +
+    `one of two engines paused for ${forMs / 1_000} s, ${sessions} sessions: ` +
       `${showPercentiles("others", result.othersMs)}, undisturbed ${showPercentiles("", result.undisturbedMs)}; ` +
-      `the latest final of those on it after ${result.latestMs} ms, ${result.missedFinals} missed`,
+      `latest final of its sessions after ${result.latestMs} ms, ${result.missedFinals} missed`,
   );
   return result;
 }

@@ -20,13 +20,13 @@ interface Figure {
   readonly messagesPerSecond: number;
   readonly answersPerMessage: number;
   readonly mainMicrosPerMessage: number;
-  /** The main thread, the front threads, and the stub live worker. */
+  /** CPU time of the main thread, the front threads and the stub live worker. */
   readonly serviceMicrosPerMessage: number;
 }
 
 /**
- * `npm run bench -- front-threads [SOCKETS ...]`: the main thread's CPU time per paced message and answer,
- * with the front on it and on two separate threads, around a stub recogniser. Rounds alternate.
+ * `npm run bench -- front-threads [SOCKETS ...]`: the main thread's CPU time per paced message and response,
+ * with the front on that thread and on two separate ones, around a stub recogniser. Rounds alternate.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const asked = options.args.map(Number);
@@ -86,14 +86,14 @@ async function openSockets(port: number, count: number): Promise<WebSocket[]> {
       const headers = { authorization: `Bearer ${TEST_KEY}` };
       return new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, { headers, perMessageDeflate: false });
     });
-    // `ready` is the first message: the session is open.
+    // The first message is `ready`: the session is open.
     await Promise.all(wave.map((socket) => once(socket, "message")));
     sockets.push(...wave);
   }
   return sockets;
 }
 
-/** Sends each socket's message at its own due time; returns the number sent. */
+/** Sends each socket's messages when they are due; returns the number sent. */
 async function speak(sockets: readonly WebSocket[], seconds: number): Promise<number> {
   const sentCounts = new Uint32Array(sockets.length);
   const startMs = performance.now();

@@ -98,7 +98,7 @@ async function measure(
   return { server: server.name, path: name, perSecond, ...quantiles, answers: latenciesMs.length };
 }
 
-/** The round with the median throughput. */
+/** Returns the round with the median throughput. */
 function median(figures: readonly Figure[], server: string, path: string): Figure {
   const own = figures.filter((figure) => figure.server === server && figure.path === path);
   return own.sort((a, b) => a.perSecond - b.perSecond)[own.length >> 1]!;
@@ -127,11 +127,11 @@ async function startServers({ name, node, kinds }: Runtime, servers: Server[]): 
 interface Ratio {
   readonly path: string;
   readonly name: string;
-  /** Ratio of the two servers' answers per second. */
+  /** Ratio of the two servers' responses per second. */
   readonly ratio: number;
 }
 
-/** The service compared with a bare handler of its kind, and the native front with the portable one. */
+/** Compares the service with a bare handler of its kind, and the native front with the portable one. */
 function ratiosOf({ name, kinds }: Runtime, best: readonly Figure[]): Ratio[] {
   const prefix = name === "" ? "" : `${name} `;
   const perSecond = (server: string, path: string) =>

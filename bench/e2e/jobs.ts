@@ -80,7 +80,7 @@ async function speech(client: DauysClient, sentences: number): Promise<Uint8Arra
   return wav;
 }
 
-/** Milliseconds of each request, with a pause in which a job gets the worker. */
+/** Returns the milliseconds of each request, with a pause in which a job gets the worker. */
 async function timed(client: DauysClient, wav: Uint8Array, requests: number): Promise<number[]> {
   const took: number[] = [];
   for (let nth = 0; nth < requests; nth++) {
@@ -108,7 +108,8 @@ async function enqueue(
       insert into jobs (id, organization_id, key_id, status, service_id, options, file_name, audio_bytes)
       select copies.id, organization_id, key_id, 'queued', service_id, options, file_name, audio_bytes
       from copies, jobs where jobs.id = ${uuid}`;
-    // A gigabyte of equal audio would measure the disk: only the first jobs are run, and have some.
+    // A gigabyte of identical audio would measure the disk, so only the first jobs have audio, and only they
+    // run.
     await transaction`
       insert into job_audio (job_id, part, bytes)
       select copies.id, part, bytes from (select id from copies limit 60) as copies, job_audio
@@ -128,7 +129,7 @@ async function untilRunning(sql: Sql): Promise<void> {
   }
 }
 
-/** Removes the jobs. @returns how many were done */
+/** Removes the jobs. @returns the number of finished ones */
 async function clear(sql: Sql): Promise<number> {
   const rows = await sql<{ status: string }[]>`select status from jobs where status = 'done'`;
   await sql`delete from pgboss.job`;

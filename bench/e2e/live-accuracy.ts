@@ -20,14 +20,14 @@ const DEFAULT_EOU_MS = 200;
 interface Heard {
   readonly item: SpokenItem;
   readonly file: string;
-  /** By silence threshold, in the order of `EOU_MS`. */
+  /** Results by silence threshold, in the order of `EOU_MS`. */
   readonly live: readonly { readonly text: string; readonly finals: number }[];
 }
 
 /**
  * `npm run bench -- live-accuracy [20]`: error rates of live finals compared with those of files, with at
  * most the given number of recordings per set; five minutes for all. Both get exactly the same samples with
- * the same frame boundaries: frames that begin 20 ms later change the word error rate of a set of two hundred
+ * the same frame boundaries: frames that start 20 ms later change the word error rate of a set of two hundred
  * recordings by up to four points in either direction.
  */
 export async function run(options: BenchOptions): Promise<void> {

@@ -22,12 +22,12 @@ const STARTS = 20;
 const CAPTURE = Buffer.from("OggS");
 const CLUSTER = Buffer.from("1f43b675", "hex");
 
-/** The same sound in messages of 20 ms. */
+/** The same audio in messages of 20 ms, by form. */
 type Messages = Readonly<Record<(typeof FORMS)[number], readonly Uint8Array[]>>;
 
 /**
  * `npm run bench -- live-containers`: how much later finals of WebM and Ogg arrive than those of samples, in
- * real time at the same time; and what a decoder's start costs.
+ * real time and at the same time; and how long a decoder takes to start.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
@@ -37,7 +37,7 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
     const messages = await messagesOf(stream.pcm);
     const delays: Record<keyof Messages, number[]> = { pcm: [], webm: [], ogg: [] };
     for (let round = 0; round < (smoke ? 1 : ROUNDS); round++) {
-      // At the same time, so that the same load delays all of them.
+      // Run all at the same time, so that the same load delays each of them.
       const heard = FORMS.map(async (form) =>
         delays[form].push(...(await finalDelays(service, stream, messages[form]))),
       );
@@ -95,7 +95,7 @@ function splitAt(file: Buffer, mark: Buffer): Buffer[] {
   return starts.map((start, index) => file.subarray(start, starts[index + 1]));
 }
 
-/** A block of the first track; live decoders do not read its time. */
+/** Returns a block of the first track; live decoders do not read its time. */
 function simpleBlock(packet: Uint8Array): Buffer {
   const size = packet.length + 4;
   return Buffer.concat([Buffer.of(0xa3, 0x40 | (size >> 8), size & 0xff, 0x81, 0, 0, 0x80), packet]);
@@ -131,13 +131,13 @@ async function finalDelays(
   socket.send('{"type":"close"}');
   await closed;
   return utterances.flatMap(({ endSample }) => {
-    // A sentence with a pause has several finals; the last one begins before its end.
+    // A sentence with a pause has several finals; the last one starts before the sentence ends.
     const last = arrivals.findLast(({ startSample }) => startSample < endSample);
     return last === undefined ? [] : [last.atMs - startedAtMs - endSample / 16];
   });
 }
 
-/** Milliseconds from the first bytes to the first samples, of decoders one after the other. */
+/** Returns the milliseconds from the first bytes to the first samples, for decoders started one by one. */
 async function startTimes([first = new Uint8Array(0)]: readonly Uint8Array[], count: number) {
   const decoders = new LiveDecoders({ limit: 2, log: createLog({ level: "silent" }) });
   const times: number[] = [];

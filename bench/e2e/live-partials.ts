@@ -21,7 +21,7 @@ import {
 import { type SteppedSession, stepSession } from "../support/stepped-session.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
-/** Short utterances, as in conversation, where ends matter most. */
+/** Short utterances, as in conversation, where utterance ends matter most. */
 const SENTENCES = [
   "Бүгін күн жылы.",
   "Мен дүкенге барамын.",
@@ -36,8 +36,8 @@ const PEOPLE = ["human-asterisk-ru-core", "human-asterisk-ru-additional"];
 const RECORDINGS_PER_SET = 14;
 const UTTERANCES_PER_STREAM = 7;
 /**
- * Longer than the threshold, but short enough that the next utterance begins before the last letters are
- * output.
+ * Length of a pause: above the threshold, but short enough that the next utterance starts before the last
+ * letters are output.
  */
 const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
 const EOU_MS = [100, 200];
@@ -51,7 +51,7 @@ interface SpeechGroup {
 /**
  * `npm run bench -- live-partials`: how well partials predict their finals across short pauses. Counts and
  * error rates of texts, in real time through the service's socket, half a minute per threshold; then the
- * streaming head's letters compared with the search's words, alternating, a minute.
+ * streaming head's letters compared with the search's words, alternating, one minute.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });

@@ -11,7 +11,7 @@ import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-str
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const REACH_P99_MS = 300;
 const COUNTS = [1, 64, 96, 128, 192];
-/** Frames of 40 ms per step of the peer: its export fixes its latency and its throughput. */
+/** Numbers of 40 ms frames per step of the peer; its export fixes its latency and throughput. */
 const PEER_CHUNKS = [1, 2, 4];
 
 interface Contestant {
@@ -22,7 +22,8 @@ interface Contestant {
 /**
  * `npm run bench -- live-peer [8 32 ...]`: sherpa-onnx compared with our live engine: the same weights, one
  * decoding thread each, the same streams in one process, alternating. Ours also runs the second pass and the
- * beam search. A load takes a minute and a half, the usual five and the saturated runs eight.
+ * beam search. One load takes a minute and a half; the usual five loads and the saturated runs take eight
+ * minutes.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
@@ -53,7 +54,7 @@ export async function run(options: BenchOptions): Promise<void> {
         ...(await runOne(stream, { sessions: options.smoke ? 2 : 64, isPaced: false })),
       };
       saturated.push(figure);
-      console.log(`${name}: ${streamsPerCore(figure).toFixed(1)} streams per core as fast as it goes`);
+      console.log(`${name}: ${streamsPerCore(figure).toFixed(1)} streams per core, unpaced`);
     }
     const summary = contestants.map(({ name }) => summarize(name, paced, saturated));
     const ratios = ratiosOf(summary);
@@ -71,7 +72,10 @@ export async function run(options: BenchOptions): Promise<void> {
   }
 }
 
-/** Runs each contestant until it falls behind; they alternate, so that other load affects all of them. */
+/**
+ * Runs each contestant with rising load until it falls behind; they alternate, so that other load affects
+ * both.
+ */
 async function risingLoad(
   contestants: readonly Contestant[],
   stream: SpokenStream,
@@ -130,7 +134,7 @@ function summarize(
   };
 }
 
-/** Ours divided by each configuration of the peer. */
+/** Divides our results by those of each configuration of the peer. */
 function ratiosOf(summary: readonly ReturnType<typeof summarize>[]) {
   const [ours, ...peers] = summary;
   if (ours === undefined) return [];
@@ -139,7 +143,7 @@ function ratiosOf(summary: readonly ReturnType<typeof summarize>[]) {
     sessionsWithinReach: ours.sessionsWithinReach / Math.max(peer.sessionsWithinReach, 1),
     pacedStreamsPerCore: ours.pacedStreamsPerCore / peer.pacedStreamsPerCore,
     saturatedStreamsPerCore: (ours.saturatedStreamsPerCore ?? 0) / (peer.saturatedStreamsPerCore ?? 1),
-    /** At the first load; below 1, ours is faster. */
+    /** Ratio at the first load; below 1, ours is faster. */
     p50: (ours.latencies[0]?.finalLatencyMs?.p50 ?? 0) / (peer.latencies[0]?.finalLatencyMs?.p50 ?? 1),
   }));
 }

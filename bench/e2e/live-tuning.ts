@@ -9,7 +9,7 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const THREADS = [1, 2];
 const FRAMES = [1, 2, 4, 8, 16];
 const ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
-/** Larger batches would delay every other session by more than a frame. */
+/** Limit of a batch; larger ones would delay every other session by more than a frame. */
 const MAX_BATCH_FRAMES = 256;
 const RUNS = 30;
 
@@ -19,7 +19,7 @@ interface Shape {
   readonly rows: number;
   readonly stepMs: number;
   /**
-   * Sessions that a worker could serve if steps were its only work: rows that fit into a chunk's duration.
+   * Number of sessions that a worker could serve if it only ran steps: rows that fit into a chunk's duration.
    */
   readonly sessions: number;
 }

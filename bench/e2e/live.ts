@@ -6,12 +6,12 @@ import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
 import { GAP_SAMPLES, SENTENCES, speakStream } from "../support/spoken-stream.js";
 
-/** The silence threshold plus 100 ms. */
+/** Limit for p99: the silence threshold plus 100 ms. */
 const REACH_P99_MS = 300;
 const COUNTS = [1, 8, 32, 64, 96, 128, 160, 192, 224, 256];
 /**
  * `npm run bench -- live [64 128 ...]`: latency from the true end of speech to the final, for rising numbers
- * of paced sessions. Without numbers it raises the load until p99 exceeds 300 ms, then searches for the
+ * of paced sessions. Without numbers, it raises the load until p99 exceeds 300 ms, then searches for the
  * largest number that stays below.
  */
 export async function run(options: BenchOptions): Promise<void> {
@@ -45,7 +45,7 @@ export async function run(options: BenchOptions): Promise<void> {
   }
 }
 
-/** The saved part of a round: percentiles instead of thousands of partials. */
+/** Returns the part of a round that is saved: percentiles instead of thousands of partials. */
 function kept({ partialLagsMs: _, metrics: __, ...round }: LiveRound) {
   const rounded = (values: readonly number[]) => values.map((value) => Math.round(10 * value) / 10);
   return {
@@ -70,13 +70,13 @@ function summary(round: LiveRound, idleBytes: number) {
     realTimeFactor: round.cpuSeconds / round.audioSeconds,
     coresUsed: round.cpuSeconds / round.wallSeconds,
     workerBusyShare: round.workerBusySeconds / round.wallSeconds,
-    /** Share of the worker's waking time. */
+    /** Share of the graphs in the worker's waking time. */
     runShare: round.workerRunSeconds / Math.max(round.workerBusySeconds, 1e-9),
     meanStepMs: (1_000 * round.stepSeconds) / Math.max(round.steps, 1),
     residentMegabytes: Math.round(round.residentBytes / 1e6),
     /**
-     * Growth of the process since before the first session; the process does not return memory of earlier
-     * rounds immediately.
+     * Growth of the process since before the first session; memory of earlier rounds is not returned
+     * immediately.
      */
     megabytesPerSession: (round.residentBytes - idleBytes) / 1e6 / round.sessions,
   };

@@ -11,10 +11,10 @@ import { saveResult } from "../save-result.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
-/** Five seconds below the longest accepted file. */
+/** Length of the file, five seconds below the longest accepted one. */
 const WHOLE_SECONDS = 2 * 3_600 - 5;
 const SMOKE_SECONDS = 30;
-/** 64 kbit/s: two hours are a file of 58 MB. */
+/** At 64 kbit/s, two hours are a file of 58 MB. */
 const BIT_RATE = "64k";
 const POLL_MS = 50;
 
@@ -26,7 +26,7 @@ interface Peaks {
 
 /**
  * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder use
- * for it. `FILE_WORKERS` reaches the service (1).
+ * for it. `FILE_WORKERS` is passed to the service (default 1).
  */
 export async function run(options: BenchOptions): Promise<void> {
   const seconds = options.smoke ? SMOKE_SECONDS : WHOLE_SECONDS;
@@ -65,7 +65,7 @@ export async function run(options: BenchOptions): Promise<void> {
   }
 }
 
-/** A sentence synthesized by the service, repeated. */
+/** Makes a file of a sentence that the service synthesizes, repeated. */
 async function makeFile(service: ServiceProcess, folder: string, seconds: number): Promise<string> {
   const spoken = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
@@ -82,7 +82,7 @@ async function makeFile(service: ServiceProcess, folder: string, seconds: number
   return file;
 }
 
-/** `fetch` gives up on a response after five minutes. */
+/** Uses `node:http`, because `fetch` gives up on a response after five minutes. */
 async function transcribe(
   service: ServiceProcess,
   file: string,
@@ -110,7 +110,7 @@ function watch(service: ServiceProcess, peaks: Peaks): void {
   peaks.togetherBytes = Math.max(peaks.togetherBytes, serviceBytes + decoderBytes);
 }
 
-/** Resident memory of the decoder processes that belong to a service. */
+/** Returns the resident memory of a service's decoder processes. */
 function decoderResidentBytes(servicePid: number): number {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.reduce((total, id) => {

@@ -12,12 +12,12 @@ import { streamPcm } from "../support/speech-client.js";
 import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 import { threadTimes, ticksByNiceness } from "../support/thread-times.js";
 
-/** On one core; this load keeps a live worker less than half busy. */
+/** Sessions per core, at which a live worker is busy less than half of the time. */
 const SESSIONS_PER_CORE = 32;
-/** More than there are workers, so that none is ever idle. */
+/** Listeners per core: more than there are workers, so that none is ever idle. */
 const LISTENERS_PER_CORE = 4;
 const FILES_PER_CORE = 2;
-/** Repetitions of the stream in a file: ten minutes. */
+/** Repetitions of the stream in a file, for ten minutes. */
 const FILE_REPEATS = 25;
 /** Repetitions of the stream, enough for meaningful percentiles. */
 const LIVE_REPEATS = 2;
@@ -45,7 +45,7 @@ const MIXES: readonly Mix[] = [
  * `npm run bench -- machine [CORES]`: live sessions, speech and files at the same time compared with each
  * alone, with automatic workers: delay of finals, first audio, speed of files, and delays of the main thread.
  * With CORES, the service runs on that many of the first cores, and the load on the others if there are any
- * (Linux). Five minutes.
+ * (Linux). Takes five minutes.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const all = availableParallelism();
@@ -62,7 +62,7 @@ export async function run({ smoke, args }: BenchOptions): Promise<void> {
     await creditDevelopment(service, 1_000_000_000);
     const stream = await speakStream(service, smoke ? SENTENCES.slice(0, 1) : SENTENCES);
     const load = { service, operatorPort, stream, cores, smoke };
-    // Warm-up: every worker is loaded, and all code has run once.
+    // Warm up, so that every worker is loaded, and all code has run once.
     if (!smoke) await measure({ ...load, smoke: true }, EVERYTHING);
     const mixes = [];
     for (const mix of smoke ? [EVERYTHING] : MIXES) {
@@ -97,7 +97,9 @@ interface Load {
   readonly smoke: boolean;
 }
 
-/** Speech and files run for as long as the sessions do, or would in a round without them. */
+/**
+ * Measures one mix. Speech and files run for as long as the sessions do, or would in a round without them.
+ */
 async function measure({ service, operatorPort, stream, cores, smoke }: Load, mix: Mix) {
   const pid = service.child.pid!;
   const spoken = repeated(stream, smoke ? 1 : LIVE_REPEATS);
@@ -123,7 +125,8 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
     ...Array.from({ length: listeners }, (_, nth) => listener(nth)),
     ...Array.from({ length: uploads }, uploader),
   ]);
-  // Awaited at the end: an earlier unhandled failure would end this process and leave the service running.
+  // Awaited at the end. Without this, an earlier failure would end this process and leave the service
+  // running.
   others.catch(() => {});
   const sessions = mix.live ? (smoke ? 1 : cores * SESSIONS_PER_CORE) : 0;
   const round = await runLiveRound({ service, operatorPort, stream: spoken, sessions });
@@ -159,7 +162,7 @@ function repeated({ pcm, utterances }: SpokenStream, times: number): SpokenStrea
   return { pcm: whole, utterances: shifted.flat() };
 }
 
-/** The process may end at any point during the load. */
+/** Transcribes a file. The service may end at any point during the load. */
 async function transcribe(service: ServiceProcess, wav: Uint8Array, signal: AbortSignal): Promise<void> {
   try {
     const answer = await fetch(`${service.url}/v1/transcribe?timestamps=true`, {
@@ -180,7 +183,7 @@ function delaysOf(metrics: MetricValues) {
   return { p50: at("0.5"), p99: at("0.99"), highest: at("1") };
 }
 
-/** All threads of a process. */
+/** Pins all threads of a process. */
 function pin(pid: number, cpus: string): void {
   execFileSync("taskset", ["-acp", cpus, String(pid)]);
 }

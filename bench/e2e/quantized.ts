@@ -74,7 +74,7 @@ async function compare(folder: string, outFolder: string, smoke: boolean) {
   return { id, products, quantizeMs, bytesBefore, bytesAfter, sizeRatio: bytesAfter / bytesBefore, lengths };
 }
 
-/** Share of rows whose best output is the same. */
+/** Returns the share of rows whose best output is the same. */
 async function agreementOf(one: RecognizerModel, other: RecognizerModel, pcm: Float32Array): Promise<number> {
   const [a, b] = [await one.decodeUtterance(pcm), await other.decodeUtterance(pcm)];
   const width = one.vocabulary.length;
@@ -87,7 +87,7 @@ async function agreementOf(one: RecognizerModel, other: RecognizerModel, pcm: Fl
   return same / a.frames;
 }
 
-/** CPU time of this otherwise idle process: a shared machine affects it less than wall time. */
+/** Returns the CPU time of this otherwise idle process: a shared machine affects it less than wall time. */
 async function timed(model: RecognizerModel, pcm: Float32Array): Promise<number> {
   const before = process.cpuUsage();
   await model.decodeUtterance(pcm);
@@ -95,7 +95,7 @@ async function timed(model: RecognizerModel, pcm: Float32Array): Promise<number>
   return (user + system) / 1_000;
 }
 
-/** Recordings of people one after another. */
+/** Concatenates recordings of people. */
 async function longSpeech(): Promise<Float32Array> {
   const longest = Math.max(...LENGTHS_SECONDS) * SAMPLE_RATE_HZ;
   const whole = new Float32Array(longest);

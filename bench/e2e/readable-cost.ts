@@ -18,7 +18,7 @@ type Way = keyof typeof WAYS;
 
 /**
  * `npm run bench -- readable-cost`: finals and files with and without `display=true`, alternating in one
- * service. Six minutes.
+ * service. Takes six minutes.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const operatorPort = await freePort();

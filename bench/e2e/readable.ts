@@ -33,10 +33,10 @@ interface Spoken {
 }
 
 /**
- * `npm run bench -- readable [--heard FILE] [--limit 60]`: marks, capitals and figures in the recogniser's
+ * `npm run bench -- readable [--heard FILE] [--limit 60]`: marks, capitals and digits in the recogniser's
  * output for held-out sentences, with several ways of using pauses, live compared with files. Kazakh is
  * spoken by the shipped voices, Russian by espeak-ng (required) and by recordings in the repository.
- * `--heard` saves what was recognised to a file and reuses it. Takes 25 minutes.
+ * `--heard` saves the recognised text to a file and reuses it. Takes 25 minutes.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { smoke, args } = options;
@@ -115,13 +115,13 @@ function usable(file: string): string[] {
 
 const FIGURE_LINES = 60;
 
-/** Lines with figures, evenly sampled; the recogniser's language model has seen them. */
+/** Returns lines with numbers, evenly sampled; the recogniser's language model has seen them. */
 function withFigures(file: string): string[] {
   const all = usable(file).filter((line) => /\d/.test(line));
   return all.filter((_, nth) => nth % Math.floor(all.length / FIGURE_LINES) === 0).slice(0, FIGURE_LINES);
 }
 
-/** Sentences recorded by people, with their written text. */
+/** Returns sentences recorded by people, with their written text. */
 function recordings(): { readonly text: string; readonly path: string }[] {
   return ["asterisk-ru-core", "asterisk-ru-additional", "pisets-ru-test"].flatMap((set) => {
     const folder = `${RECORDINGS}${set}/`;

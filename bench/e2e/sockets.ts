@@ -19,7 +19,7 @@ const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
 /** Period over which the paced sockets start sending. */
 const SPREAD_MS = 2_000;
-/** Sockets opened at the same time. */
+/** Number of sockets opened at the same time. */
 const WAVE = 100;
 const TICK_MS = 1;
 const END_MEMBER = '"end":';
@@ -34,11 +34,11 @@ interface StubService {
 interface PacedFigure {
   readonly sockets: number;
   readonly addedMs: readonly number[];
-  /** Messages that were not answered before the next one was due. */
+  /** Number of messages that were not answered before the next one was due. */
   readonly missedDeadlines: number;
   readonly messages: number;
   readonly unanswered: number;
-  /** Delay of the client itself in sending the first message of a round. */
+  /** Delay with which the client itself sends the first message of a round. */
   readonly clientLateMs: Percentiles | null;
   readonly serviceCores: number;
   readonly mainThreadCores: number;
@@ -47,8 +47,8 @@ interface PacedFigure {
 
 /**
  * `npm run bench -- sockets [idle 10000] [paced 2000] [seconds 20]`: memory of idle sockets, and the cost of
- * front, sessions, rings and usage journal for paced ones, with a stub recogniser. This
- * process is the client, on the same machine. Two minutes.
+ * front, sessions, rings and usage journal for paced ones, with a stub recogniser. This process is the
+ * client, on the same machine. Takes two minutes.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const after = (word: string, otherwise: number) => {
@@ -107,7 +107,7 @@ async function openSockets(
   while (sockets.length < count) {
     const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, (_, nth) => {
       const index = sockets.length + nth;
-      // `ready` is the first message: the session is open.
+      // The first message is `ready`: the session is open.
       return RawWebSocket.open({
         port,
         path: "/v1/stream",
@@ -137,8 +137,8 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
   let startMs = 0;
-  // Clients do not start at the same moment, so their first messages, which allocate memory, and all later
-  // ones are spread out.
+  // Spread out the first messages, which allocate memory, and all later ones, because real clients do not
+  // start at the same moment.
   const beginsAtMs = Array.from({ length: count }, (_, index) => Math.round((index / count) * SPREAD_MS));
   const dueMs = (index: number, nth: number) => startMs + beginsAtMs[index]! + nth * MESSAGE_MS;
   const sockets = await openSockets(service.port, count, (index, text) => {
@@ -148,7 +148,7 @@ async function measurePaced(service: StubService, count: number, seconds: number
     const until = Math.round((Number.parseFloat(text.slice(at + END_MEMBER.length)) * 1_000) / MESSAGE_MS);
     const nowMs = performance.now();
     for (let nth = answeredCounts[index]!; nth < until; nth++) {
-      // From the moment it was due, so delays of this client count too.
+      // Measure from the moment the message was due, so that delays of this client count too.
       const tookMs = nowMs - dueMs(index, nth);
       addedMs.push(tookMs);
       if (tookMs > MESSAGE_MS) missedDeadlines++;

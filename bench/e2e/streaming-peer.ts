@@ -18,9 +18,9 @@ import {
 const PACKAGES = "test/fixtures/adapters";
 /** Digital silence after the audio, so that the peer reads all of it. */
 const TAIL_SECONDS = 2;
-/** The same for a search that may still change its text: the peer reads as many chunks as we do. */
+/** Silence for a search that may still change its text: the peer reads as many chunks as we do. */
 const BEAM_TAIL_SECONDS = 1.2;
-/** T-one was trained with this silence before the audio; our engine reads it while loading. */
+/** Silence before the audio with which T-one was trained; our engine reads it while loading. */
 const T_ONE_LEAD_SECONDS = 0.3;
 
 interface Streamed {
@@ -28,7 +28,7 @@ interface Streamed {
   readonly config: (folder: string) => object;
   readonly rateHz: number;
   readonly leadSeconds: number;
-  /** Also compare the beam search, with these paths of its graphs. */
+  /** Options of the peer's beam search, to compare it as well. */
   readonly beam?: (folder: string) => object;
 }
 
@@ -74,9 +74,9 @@ const WHOLE = [
 
 /**
  * `npm run bench -- streaming-peer`: sherpa-onnx and our engine on the tiny packages of streaming graphs,
- * with the same audio: tokens, their times and, where the peer reports them, their log-probs. Saves the
- * peer's results, so that the tests need no peer. A smoke run compares with the saved ones. Transducers also
- * with the beam search of both.
+ * with the same audio: tokens, their times and, where the peer reports them, their log-probs; for transducers
+ * also with the beam search of both. Saves the peer's results, so that the tests need no peer. A smoke run
+ * compares the results with the saved ones.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const saved: Pick<StreamingReference, "packages" | "beams"> = smoke
@@ -124,7 +124,7 @@ function report(name: string, ours: PeerPath, heard: PeerPath): void {
   );
 }
 
-/** Our greedy search, and the search of finals. */
+/** Returns the paths of our greedy search, and of the search for finals. */
 async function ourPaths(id: string): Promise<{ readonly greedy: PeerPath; readonly searched: PeerPath }> {
   const { model, utterances } = await recognizerIn(join(PACKAGES, id));
   const { logProbs, frames } = await model.decodeUtterance(referencePcm());
@@ -141,7 +141,7 @@ function peerBeam(peer: PeerModule, streamed: Streamed): PeerPath {
   return peerPath(peer, streamed, { decodingMethod: "modified_beam_search" }, BEAM_TAIL_SECONDS);
 }
 
-/** The peer's search of the whole audio. */
+/** Returns the peer's path through the whole audio. */
 function wholePath(
   { OfflineRecognizer }: PeerModule,
   options: { readonly id: string; readonly modelType: string; readonly decodingMethod: string },
@@ -195,10 +195,10 @@ function peerPath(
   const { tokens, timestamps, ys_probs: logProbs } = recognizer.getResult(stream);
   const kept = [...tokens.keys()].filter((i) => timestamps[i]! >= leadSeconds);
   return {
-    // In our format, without tokens that are not text.
+    // Convert to our format, without tokens that are not text.
     tokens: kept.map((i) => tokens[i]!.trim().replace(/^<.{1,20}>$/u, "")),
     seconds: kept.map((i) => Number((timestamps[i]! - leadSeconds).toFixed(3))),
-    // The beam search runs on the joiner's own logits, which the peer divides before it reports them.
+    // The beam search uses the joiner's own logits, which the peer divides before it reports them.
     logProbs: logProbs.length === 0 || "decodingMethod" in decoding ? [] : kept.map((i) => logProbs[i]!),
   };
 }

@@ -10,21 +10,24 @@ import { talk } from "../support/saturated-stepper.js";
 
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-t-one-ctc", import.meta.url));
 const COUNTS = [1, 2, 4, 8, 12, 16, 24, 32];
-/** Sessions in which finals are also measured the old way: read again from the start of the utterance. */
+/**
+ * Numbers of sessions for which finals are also measured the old way, read again from the start of the
+ * utterance.
+ */
 const REREAD_COUNTS = [1, 4, 8];
 const SECONDS = 30;
-/** A worker whose p95 of finals is this late cannot serve more sessions. */
+/** Limit for p95 of finals; a worker that exceeds it cannot serve more sessions. */
 const REACH_P95_MS = 1_000;
 
 /**
  * `npm run bench -- streaming-weights FOLDER...`: delay of finals and cost of packages with streaming graphs,
- * by sessions per worker, until finals are a second late at p95. The same loop and clock as in
+ * by sessions per worker, until finals are a second late at p95. Uses the loop and clock of
  * `growing-partials`.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folders = smoke ? [TINY] : options.args.map((folder) => resolve(folder));
-  if (folders.length === 0) throw new Error("give at least one folder of a package");
+  if (folders.length === 0) throw new Error("specify at least one package folder");
   const packages = [];
   for (const folder of folders) {
     const recognizer = await recognizerIn(folder);
@@ -42,7 +45,7 @@ export async function run(options: BenchOptions): Promise<void> {
       const listening = { sessions, wantsPartials: true, seconds: smoke ? 2 : SECONDS, pcm };
       reread.push(await quietRound(rereading(recognizer), listening));
     }
-    console.log(`${id}\n${tableOf(rounds)}\nfinals that read the whole utterance again\n${tableOf(reread)}`);
+    console.log(`${id}\n${tableOf(rounds)}\nfinals that reread the whole utterance\n${tableOf(reread)}`);
     packages.push({ id, family, rounds, reread });
     await recognizer.model.release();
   }
@@ -55,7 +58,7 @@ export async function run(options: BenchOptions): Promise<void> {
   );
 }
 
-/** The same recogniser, with second passes that start without a state. */
+/** Returns the same recogniser, with second passes that start without a state. */
 function rereading({ model, utterances }: Recognizer): Recognizer {
   const changed = Object.create(model, {
     refine: { value: (encoded: readonly Float32Array[]) => model.refine(encoded) },

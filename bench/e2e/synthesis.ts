@@ -29,17 +29,16 @@ const SENTENCES = [
 const SHORT_TEXTS = ["Сәлем", "А", "7"];
 const LONG_TEXT_CHARACTERS = 5_000;
 /**
- * A word, a short sentence and one of nine seconds: the time to the first sound must not depend on the
- * length.
+ * A word, a short sentence and one of nine seconds: the time to first sound must not depend on the length.
  */
 const FIRST_SOUND_TEXTS = [
   "Сәлем!",
   "Біз ертең көлге барамыз.",
   "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады, кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
 ];
-/** Simultaneous streams in a burst. */
+/** Number of simultaneous streams in a burst. */
 const BURST_STREAMS = 8;
-/** Bursts of a service that has just started, reported separately. */
+/** Number of a service's first bursts, which are reported separately. */
 const FIRST_BURSTS = 2;
 const BURSTS = 8;
 const NFE = 16;
@@ -47,7 +46,7 @@ const NFE = 16;
 const UNDERRUN_LOAD = 0.7;
 const UNDERRUN_STREAMS = 8;
 
-/** Mirrored order cancels drift in the machine's speed. */
+/** Order of the passes, mirrored to cancel drift in the machine's speed. */
 const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**
@@ -55,8 +54,8 @@ const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
  * share runs, compared with the same service serving them one by one; the engine's overhead over the model;
  * first sound in chunks compared with the bare model; underruns; short and long texts. `SYNTHESIS_ROWS`
  * applies to the service and the engine. Takes about fifteen minutes on two quiet cores. With the argument
- * `first` it measures only first sound and underruns: three minutes, saved as `first-sound`;
- * `SYNTHESIS_WORKERS` (1) applies to that service.
+ * `first` it measures only first sound and underruns, in three minutes, saved as `first-sound`;
+ * `SYNTHESIS_WORKERS` (default 1) applies to that service.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
@@ -115,7 +114,7 @@ function streamCounts(args: readonly string[]): number[] {
   return given.length > 0 ? given : [1, 2, 4, 8, 16];
 }
 
-/** A text of `count` sentences that differs from stream to stream. */
+/** Returns a text of `count` sentences that differs between streams. */
 function textOf(stream: number, count: number): string {
   return Array.from({ length: count }, (_, i) => SENTENCES[(stream + i) % SENTENCES.length]).join(" ");
 }
@@ -151,15 +150,15 @@ async function measurePass(
   return { runs, wallMs, cpuMs: 1_000 * (service.cpuSeconds() - cpuBefore) };
 }
 
-/** One sentence from an idle service, alternating with the bare model. */
+/** Times of one sentence from an idle service, alternating with the bare model. */
 interface IdleFigures {
   readonly nfe: number;
   readonly firstAudioMs: readonly number[];
-  /** The whole piece by the bare model. */
+  /** Times of the whole piece on the bare model. */
   readonly bareMs: readonly number[];
-  /** Medians: first audio of a stream / the bare model's piece. */
+  /** Ratio of medians: first audio of a stream to the bare model's piece. */
   readonly ratio: number;
-  /** With `pcm`, which starts within a sentence; only for the API's default of 32 steps. */
+  /** First audio with `pcm`, which starts within a sentence; only for the API's default of 32 steps. */
   readonly pcmFirstAudioMs: readonly number[];
 }
 
@@ -235,12 +234,12 @@ async function measureHeard(service: ServiceProcess, smoke: boolean) {
   return { firstSound, crowd: burst, chunked: await measureUnderruns(service, smoke, "chunks") };
 }
 
-/** First sound of a stream of chunks from an idle service, alternating with the bare model. */
+/** First sound of a stream in chunks from an idle service, alternating with the bare model. */
 interface FirstSound {
   readonly text: string;
   readonly firstSoundMs: readonly number[];
   readonly bareMs: readonly FirstChunkMs[];
-  /** Medians: first sound / the bare model's runs up to it. */
+  /** Ratio of medians: first sound to the bare model's runs up to it. */
   readonly ratio: number;
 }
 
@@ -252,7 +251,7 @@ async function measureFirstSound(service: ServiceProcess, rounds: number): Promi
     const [firstSoundMs, bareMs]: [number[], FirstChunkMs[]] = [[], []];
     await bare.firstChunkMs(spoken, NFE);
     for (let seed = 0; seed < rounds; seed++) {
-      // A new seed each time, to miss the cache.
+      // Use a new seed each time, to miss the cache.
       const run = await streamSentences(service, { text, nfe: NFE, seed }, { frames: "chunks" });
       firstSoundMs.push(run.firstSoundMs);
       bareMs.push(await bare.firstChunkMs(spoken, NFE));
@@ -265,8 +264,8 @@ async function measureFirstSound(service: ServiceProcess, rounds: number): Promi
 }
 
 /**
- * Requests simultaneous streams of chunks, repeatedly. The first bursts of a service meet cold code and new
- * connections on both sides, so they are reported separately.
+ * Requests simultaneous streams of chunks, repeatedly. During a service's first bursts, code is cold and
+ * connections are new on both sides, so these bursts are reported separately.
  */
 async function measureBurst(service: ServiceProcess, streams: number, repeats: number) {
   const rounds: SpeechRun[][] = [];

@@ -4,7 +4,7 @@ import { saveResult } from "../save-result.js";
 import { benched } from "../support/bench-command.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
 
-/** One setting with several values, and the figure that it moves. */
+/** A setting with several values, and the measurement that it affects. */
 interface Tuned {
   readonly setting: string;
   readonly metric: MetricName;
@@ -44,8 +44,8 @@ const TUNED: readonly Tuned[] = [
 ];
 
 /**
- * `npm run bench -- tuning`: what `dauys bench` shows for some settings of a service, each value with a new service,
- * for docs/tuning.md. Five minutes.
+ * `npm run bench -- tuning`: results of `dauys bench` for some settings of a service, each value with a new
+ * service, for docs/tuning.md. Takes five minutes.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const settings = [];

@@ -17,7 +17,7 @@ const TEXTS = {
     "Бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады, ал кешке қарай жел күшейіп, күн салқындайды деп күтіледі.",
 } as const;
 const TIMES = 1;
-/** Times by which the clock is faster than this core's work: 1, and a core on which "high" is as slow as speech. */
+/** Factors of the simulated core's slowness: 1, and one at which a "high" voice is as slow as speech. */
 const SLOWER = [1, 2.5];
 
 interface Variant {
@@ -50,13 +50,13 @@ interface Stream {
 
 /**
  * `npm run bench -- vits-streams FOLDER...`: Piper voices as a stream, on a clock of this process's CPU time
- * with one thread per graph: first audio and underruns of a player that starts with it, sentence by sentence
+ * with one thread per graph: first audio, and underruns of a player that starts with it, sentence by sentence
  * and in parts.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { smoke } = options;
   const folders = smoke ? [TINY] : options.args.map((folder) => resolve(folder));
-  if (folders.length === 0) throw new Error("give at least one folder of a package of the family vits");
+  if (folders.length === 0) throw new Error("specify at least one package folder of the family vits");
   const rows = [];
   for (const slower of smoke ? [1] : SLOWER) {
     for (const folder of folders) {
@@ -82,7 +82,7 @@ async function measure(folder: string, variant: Variant, slower: number, times: 
     ...{ modelId: model.manifest.id, voice: model.manifest.defaultVoice, speed: 1, nfe: 4, seed: 1 },
     ...{ spokenText: "", ...(variant.chunking !== undefined && { chunking: variant.chunking }) },
   };
-  // Warm up as a worker does.
+  // Warm up like a worker.
   await streamOf(voice, { ...job, spokenText: "сәлем." }, nowMs);
   const rows = [];
   for (const [length, spokenText] of Object.entries(TEXTS)) {

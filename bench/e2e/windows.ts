@@ -18,9 +18,9 @@ import { recognizerIn } from "../support/recognizer.js";
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const STRIDES_SECONDS = [1.2, 1.6, 2.4, 3.2, 4.8];
 const OVERLAPS_SECONDS = [0.8, 1.2, 1.6, 2.4, 3.2];
-/** Recordings of a set are joined to utterances of this length: windows matter only in long ones. */
+/** Length of the utterances to which a set's recordings are joined: windows matter only in long ones. */
 const UTTERANCE_SECONDS = 12;
-/** Shorter than the pause that ends an utterance. */
+/** Gap between recordings, shorter than the pause that ends an utterance. */
 const GAP_SECONDS = 0.12;
 
 interface Utterance {
@@ -30,9 +30,9 @@ interface Utterance {
 }
 
 interface Texts {
-  /** With the language model, as finals. */
+  /** Text with the language model, as in finals. */
   readonly searched: string;
-  /** The best output of each row, as models without a language model. */
+  /** Text from the best output of each row, as for models without a language model. */
   readonly greedy: string;
 }
 
@@ -157,7 +157,7 @@ function greedyText(logProbs: Float32Array, frames: number, vocabulary: readonly
 
 function lossOf(spoken: readonly Utterance[], whole: readonly Texts[], read: readonly Texts[]) {
   const lossBy = (kind: keyof Texts) => ({
-    /** Of word error against the references. */
+    /** Difference of word error against the references. */
     ...wordErrorDifference(
       spoken.map(({ reference }, index) => ({
         ...{ reference, candidate: read[index]![kind], baseline: whole[index]![kind] },

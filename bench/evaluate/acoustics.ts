@@ -10,13 +10,13 @@ import { readPackageFile } from "../../native/models/package.js";
 import { readSamples } from "./samples.js";
 import type { SpokenItem } from "./sets.js";
 
-/** Log-probs of a whole utterance by both heads. */
+/** Log-probs of a whole utterance from both heads. */
 export interface Heard {
   readonly item: SpokenItem;
   readonly frames: number;
-  /** `[frames, vocabulary]`, natural log; the streaming head, without context to the right. */
+  /** `[frames, vocabulary]`, natural log; the streaming head, without right context. */
   readonly causal: Float32Array;
-  /** `[frames, vocabulary]`, natural log; the full-context head, as finals and files use it. */
+  /** `[frames, vocabulary]`, natural log; the full-context head, as in finals and files. */
   readonly full: Float32Array;
   readonly audioSeconds: number;
   readonly fullMs: number;

@@ -23,12 +23,14 @@ const RULES: readonly ChunkRules[] = [
 
 /** One way to cut pieces into chunks, compared with solving each piece as a whole. */
 interface ChunkRow extends ChunkRules {
-  /** Patches of the first chunk with its context, and seconds of audio it yields; means over pieces. */
+  /**
+   * Patches of the first chunk with its context, and the seconds of audio that it yields; means over pieces.
+   */
   readonly firstPatches: number;
   readonly firstSeconds: number;
   /** Patches solved, divided by the patches in the pieces. */
   readonly work: number;
-  /** Mean absolute distance of normalised log-mels; the largest of a piece. */
+  /** Mean absolute distance of normalised log-mels over all pieces, and the largest of a piece. */
   readonly melDistance: number;
   readonly largestMelDistance: number;
   readonly melCepstralDistortionDb: number;
@@ -36,8 +38,8 @@ interface ChunkRow extends ChunkRules {
   /** Loudest click at a border between two chunks, relative to the surrounding speech. */
   readonly worstSeamDb: number;
   /**
-   * A chunked piece's level compared with the same piece synthesized whole: mean, deviation, extreme, and the
-   * largest gain change within a piece.
+   * Level of a chunked piece compared with the same piece synthesized whole: mean, deviation, extreme, and
+   * the largest change of gain within a piece.
    */
   readonly levelDeviationLu: number;
   readonly farthestLevelLu: number;
@@ -103,7 +105,7 @@ export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
     "spread, whole and so",
     "glide, dB",
   ];
-  return `### ${modelId}: ${pieces} pieces in chunks, against whole ones\n\n${table(head, cells)}`;
+  return `### ${modelId}: ${pieces} pieces in chunks, compared with whole ones\n\n${table(head, cells)}`;
 }
 
 function jobsOf({ id, voices }: MelSynthesizerManifest, count: number): SynthesisJob[] {
@@ -119,9 +121,9 @@ function jobsOf({ id, voices }: MelSynthesizerManifest, count: number): Synthesi
 
 interface Spoken {
   readonly piece: SolverPiece;
-  /** As sent, without the silence around it. */
+  /** The samples as sent, without the silence around them. */
   readonly pcm: Float32Array;
-  /** At the model's own level, before any gain. */
+  /** The samples at the model's own level, before any gain. */
   readonly rawPcm: Float32Array;
 }
 

@@ -11,7 +11,7 @@ interface Entry {
   readonly failure: string | null;
 }
 
-/** A recogniser's results so far, one a line, so that an interrupted run can continue. */
+/** A recogniser's results so far, one per line, so that an interrupted run can continue. */
 export class HeardCache {
   readonly #path: string;
   readonly #entries: Map<string, Entry>;
@@ -21,7 +21,7 @@ export class HeardCache {
     this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
   }
 
-  /** @param isFresh discards existing results */
+  /** @param isFresh whether to discard existing results */
   static async open(path: string, isFresh: boolean): Promise<HeardCache> {
     await mkdir(dirname(path), { recursive: true });
     if (isFresh) await rm(path, { force: true });
@@ -30,8 +30,8 @@ export class HeardCache {
   }
 
   /**
-   * Returns the cached result if the file is unchanged, else calls `hear` and caches its result. Failures are
-   * values.
+   * Returns the cached result if the file is unchanged; otherwise calls `hear` and caches its result.
+   * Failures are values.
    */
   async get(
     path: string,

@@ -15,7 +15,7 @@ five letters or more that are wrong without hot words. Each sentence gets a list
 of other sentences; then a list of words of other sentences only, which should change nothing.`;
 const SCORES = [0, 0.5, 1, 1.5, 2, 3, 5];
 const LIST_SIZE = 100;
-/** Shorter words are mostly function words, which users do not list. */
+/** Minimum length; shorter words are mostly function words, which users do not list. */
 const SHORTEST = 5;
 
 const { values } = parseArgs({

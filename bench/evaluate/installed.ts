@@ -7,7 +7,7 @@ import { readConfig } from "../../src/settings/settings.js";
 /**
  * Finds an installed recogniser where the service would find it.
  *
- * @param id null: the default model
+ * @param id null for the default model
  * @throws {RangeError} listing the installed ones
  */
 export async function installedRecognizer(id: string | null): Promise<PackageFolder<RecognizerManifest>> {
@@ -26,7 +26,7 @@ export async function installedRecognizer(id: string | null): Promise<PackageFol
   if (chosen === undefined || chosen === null) {
     const names = recognizers.map(({ manifest }) => manifest.id).join(", ");
     throw new RangeError(
-      `no recogniser ${id ?? ""} in ${folders.read.join(" or ")}, there are: ${names || "none"}`,
+      `no recogniser ${id ?? ""} in ${folders.read.join(" or ")}, found: ${names || "none"}`,
     );
   }
   return chosen;

@@ -14,7 +14,9 @@ export interface KeptSpeech {
   readonly computeSeconds: number | null;
 }
 
-/** Synthesizes speech and caches it by weights, so that another recogniser can use it without waiting. */
+/**
+ * Synthesizes speech and caches it by weights, so that another recogniser can be evaluated without waiting.
+ */
 export class KeptSpeaker {
   readonly #model: FlowMatching;
   readonly #folder: string;

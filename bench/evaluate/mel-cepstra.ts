@@ -48,7 +48,7 @@ export interface Warping {
 }
 
 /**
- * Mel-cepstral distortion in dB between two utterances of different pace, and which hops it compares.
+ * Mel-cepstral distortion in dB between two utterances of different pace, and the hops that it compares.
  * @see Kubichek, "Mel-cepstral distance measure for objective speech quality assessment", 1993
  */
 export function warp(from: readonly Float64Array[], to: readonly Float64Array[]): Warping {
@@ -115,7 +115,7 @@ function melBands(sampleRateHz: number): { first: number; weights: Float64Array 
   });
 }
 
-/** In place, radix 2. */
+/** Transforms in place, radix 2. */
 function fft(real: Float64Array, imaginary: Float64Array): void {
   const size = real.length;
   for (let i = 1, j = 0; i < size; i++) {

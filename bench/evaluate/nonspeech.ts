@@ -20,9 +20,7 @@ export interface NonSpeechRow {
   readonly live: string;
 }
 
-/**
- * Sends sounds without speech through the whole service, as files and live; it uses the shipped recogniser.
- */
+/** Sends sounds without speech through the whole service with the shipped recogniser, as files and live. */
 export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> {
   const folder = prepareSet("nonspeech");
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");
@@ -46,7 +44,7 @@ export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> 
   }
 }
 
-/** The rows as Markdown: the number of characters transcribed for each sound. */
+/** Renders the rows as Markdown: the number of characters transcribed for each sound. */
 export function nonSpeechTable(rows: readonly NonSpeechRow[]): string {
   const cells = rows.map(({ kind, seconds, file, live }) => [
     kind,

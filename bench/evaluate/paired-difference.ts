@@ -20,8 +20,8 @@ export interface RateDifference {
 
 /**
  * Word error rate of the candidate minus that of the baseline over the same recordings, with the interval of
- * a paired bootstrap: recordings are drawn with replacement, so that a recording that is hard for both
- * favours neither. The same texts give the same interval.
+ * a paired bootstrap: recordings are drawn with replacement, so that one that is hard for both favours
+ * neither. The same texts give the same interval.
  * @see Bisani and Ney, "Bootstrap estimates for confidence intervals in ASR performance evaluation", 2004.
  */
 export function wordErrorDifference(pairs: readonly PairedTexts[]): RateDifference {

@@ -18,18 +18,18 @@ const PROGRESS_EVERY_MS = 10_000;
 const ALL = "all";
 
 export interface PeopleOptions extends ScoringOptions {
-  /** Holds the recordings and their tables, see `readTranscripts`. */
+  /** Folder of the recordings and their tables, see `readTranscripts`. */
   readonly folder: string;
   readonly split: string | null;
   /** Words that select sets by name; empty for all. */
   readonly sets: readonly string[];
-  /** Recordings a set. */
+  /** Maximum number of recordings per set. */
   readonly limit: number;
-  /** Leaves out recordings whose reference has digits that cannot be verbalized. */
+  /** Whether to omit recordings whose reference has digits that cannot be verbalized. */
   readonly isDigitFree: boolean;
-  /** Language of recordings whose table names none. */
+  /** Language of recordings whose table lists none. */
   readonly language: string;
-  /** Hears everything again. */
+  /** Whether to transcribe everything again. */
   readonly isFresh: boolean;
   readonly intraOpThreads: number;
   /** Folder for cached transcripts, one file for each model's weights. */
@@ -40,11 +40,11 @@ interface PeopleReport {
   readonly modelId: string;
   /** Identifies the weights, see `weightsOf`. */
   readonly weights: string;
-  /** One per set, and one for all if there are several. */
+  /** One row per set, and one for all if there are several. */
   readonly rows: readonly PeopleRow[];
   /**
-   * Relative to the length of the audio, excluding container decoding; cached results keep their original
-   * time.
+   * Processing time relative to the length of the audio, excluding container decoding; cached results keep
+   * their original time.
    */
   readonly realTimeFactor: number;
   /** Recordings that could not be transcribed, with the reason. */
@@ -58,7 +58,7 @@ interface PeopleRow {
   readonly minutes: number;
   readonly characterErrorRate: Estimate;
   readonly wordErrorRate: Estimate;
-  /** Recordings whose reference has digits that cannot be verbalized. */
+  /** Number of recordings whose reference has digits that cannot be verbalized. */
   readonly withDigits: number;
 }
 
@@ -100,7 +100,7 @@ export async function evaluatePeople(
   );
   if (chosen.length === 0) {
     throw new RangeError(
-      `${options.folder} has no recordings to score: ${missing.length} that its tables name are missing`,
+      `${options.folder} has no recordings to score: ${missing.length} listed in its tables are missing`,
     );
   }
   const heard: (readonly Scored[])[] = [];
@@ -164,7 +164,7 @@ async function hearAll(
     await recognizer.model.release();
   }
   if (scored.length === 0)
-    throw new RangeError(`nothing is left to score: ${failed[0] ?? "all references have digits"}`);
+    throw new RangeError(`nothing to score: ${failed[0] ?? "all references have digits"}`);
   return { scored, failed };
 }
 
@@ -205,7 +205,7 @@ function rowOf(set: string, group: readonly Scored[]): PeopleRow {
   };
 }
 
-/** Over recordings that both models transcribed. */
+/** Compares two models over the recordings that both transcribed. */
 function compare(first: readonly Scored[], second: readonly Scored[]): ComparisonRow[] {
   const other = new Map(second.map((scored) => [scored.item.path, scored.score]));
   const both = first.filter(({ item }) => other.has(item.path));
@@ -235,7 +235,7 @@ function reportTable({ modelId, weights, rows, realTimeFactor, failed, missing }
     String(withDigits),
   ]);
   const lost = [
-    ...(failed.length === 0 ? [] : [`${failed.length} could not be heard, the first: ${failed[0]}.`]),
+    ...(failed.length === 0 ? [] : [`${failed.length} could not be transcribed, the first: ${failed[0]}.`]),
     ...(missing.length === 0 ? [] : [`${missing.length} are missing, the first: ${missing[0]}.`]),
   ];
   return [

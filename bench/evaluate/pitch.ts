@@ -1,11 +1,11 @@
 import { resample } from "../../core/domain/audio/resample.js";
 
-/** Rate at which the tracker looks for candidates: a third of the work, and pitch needs no more. */
+/** Rate at which the tracker searches for candidates: a third of the work, and pitch needs no higher rate. */
 const TRACKING_HZ = 8_000;
 /** Length of the compared stretch in periods of the lowest pitch. */
 const WINDOW_PERIODS = 1.5;
 const CANDIDATES = 5;
-/** Correlation of a frame that is as likely voiced as not. */
+/** Correlation at which a frame is as likely voiced as unvoiced. */
 const VOICED_ABOVE = 0.45;
 /** Penalty per octave above the shortest lag: a steady voice also repeats after two periods. */
 const LONG_LAG_COST = 0.07;
@@ -84,7 +84,7 @@ function correlation(pcm: Float32Array, centre: number, window: number, lag: num
   return product / Math.sqrt(first * second);
 }
 
-/** Viterbi over the frames' candidates. */
+/** Finds the best path through the frames' candidates (Viterbi). */
 function bestPath(frames: readonly Candidate[][]): Float64Array {
   let totals = frames[0]?.map(({ score }) => score) ?? [];
   const backs: number[][] = [];
@@ -154,7 +154,7 @@ export function jitterOf(
   return differences / Math.max(1, pairs) / (periods / count);
 }
 
-/** Shift in samples, with a fraction, after which the waveform at `start` repeats best. */
+/** Returns the shift in samples, with a fraction, after which the waveform at `start` repeats best. */
 function repeatOf(pcm: Float32Array, start: number, expected: number): number {
   const window = Math.round(expected);
   const [low, high] = [Math.floor(0.8 * expected), Math.ceil(1.2 * expected)];
@@ -176,13 +176,16 @@ function repeatOf(pcm: Float32Array, start: number, expected: number): number {
   return bestLag + vertexOf(match(bestLag - 1), best, match(bestLag + 1));
 }
 
-/** Vertex of the parabola through three neighbouring values, relative to the middle one, -0.5 to 0.5. */
+/**
+ * Returns the vertex of the parabola through three neighbouring values, relative to the middle one, -0.5 to
+ * 0.5.
+ */
 function vertexOf(left: number, middle: number, right: number): number {
   const curve = left - 2 * middle + right;
   return curve >= 0 ? 0 : Math.max(-0.5, Math.min(0.5, (0.5 * (left - right)) / curve));
 }
 
-/** Pearson's correlation of log F0 where both are voiced; NaN below ten such pairs. */
+/** Returns Pearson's correlation of log F0 where both are voiced; NaN below ten such pairs. */
 export function pitchCorrelation(pairs: readonly (readonly [aHz: number, bHz: number])[]): number {
   const logs = pairs.filter(([a, b]) => a > 0 && b > 0).map(([a, b]) => [Math.log(a), Math.log(b)] as const);
   if (logs.length < 10) return Number.NaN;

@@ -5,7 +5,7 @@ import { DEV_SET, EVALUATION_SET, NONSPEECH_SET, RECIPES, REFERENCE_SPEECH } fro
 interface GeneratedSet {
   readonly folder: string;
   readonly script: string;
-  /** Debian packages that the script needs. */
+  /** Debian packages that the script requires. */
   readonly packages: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export const GENERATED_SETS = {
 
 /**
  * Generates a set if it is missing; as root, installs the packages that its script needs.
- * @throws an error naming the packages to install
+ * @throws an error that lists the packages to install
  */
 export function prepareSet(name: keyof typeof GENERATED_SETS): string {
   const { folder, script, packages } = GENERATED_SETS[name];
@@ -50,7 +50,9 @@ export function prepareSet(name: keyof typeof GENERATED_SETS): string {
     runs("apt-get", "update", "-q") &&
     runs("apt-get", "install", "-y", "-q", "--no-install-recommends", ...packages);
   if (isInstalled && runs(...python)) return folder;
-  throw new Error(`Cannot make ${folder}: ${script} failed; it needs apt-get install ${packages.join(" ")}`);
+  throw new Error(
+    `Cannot make ${folder}: ${script} failed; it requires apt-get install ${packages.join(" ")}`,
+  );
 }
 
 function runs(command: string, ...args: string[]): boolean {

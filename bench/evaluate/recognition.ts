@@ -8,7 +8,7 @@ import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
 import { HUMAN_SETS, readIndex, readRecordings, type SpokenItem, selectItems } from "./sets.js";
 
-/** Error rates of one set for the three ways of decoding it. */
+/** Error rates of one set for the three ways to decode it. */
 interface RecognitionRow {
   readonly set: string;
   readonly note: string | null;
@@ -24,7 +24,7 @@ export interface RecognitionReport {
   readonly modelId: string;
   readonly decoding: object;
   readonly rows: readonly RecognitionRow[];
-  /** Second pass and beam search over the length of the audio, one thread. */
+  /** Real-time factor of second pass and beam search, in one thread. */
   readonly realTimeFactor: number;
   readonly beamMsPerAudioSecond: number;
   readonly audioSeconds: number;

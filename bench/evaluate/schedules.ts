@@ -113,7 +113,7 @@ export function scheduleTable({ modelId, recognizerId, rows }: ScheduleReport): 
     "mel distance to 64 steps",
     "CPU to the first sound, ms",
   ];
-  return `### ${modelId} heard by ${recognizerId}, by schedule of the solver\n\n${table(head, cells)}`;
+  return `### ${modelId} transcribed by ${recognizerId}, by solver schedule\n\n${table(head, cells)}`;
 }
 
 function schedules({
@@ -138,12 +138,12 @@ function schedules({
   ];
 }
 
-/** True if the schedules by sway already include this one. */
+/** Returns whether the schedules by sway already include this one. */
 function isSwayed(name: string, steps: number): boolean {
   return name === "sway -1" && STEPS.includes(steps);
 }
 
-/** Sentences of letters alone, spread over the whole file. */
+/** Returns sentences of letters alone, spread over the whole file. */
 export function heldOut(count: number): string[] {
   const lines = corpusLines("kk-heldout.txt.br");
   const speakable = lines

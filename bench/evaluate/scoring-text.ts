@@ -2,7 +2,7 @@ import { editDistance, normalizeForScoring } from "../../core/domain/text/error-
 import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 
 export interface ScoringOptions {
-  /** False (the default) treats ё as е: most people write е. */
+  /** Whether ё differs from е; false by default, since most people write е. */
   readonly keepsYo: boolean;
 }
 
@@ -12,17 +12,17 @@ export interface TextScore {
   readonly characters: number;
   readonly wordEdits: number;
   readonly words: number;
-  /** The reference has digits that cannot be verbalized, so the spoken words are unknown. */
+  /** Whether the reference has digits that cannot be verbalized, so that the spoken words are unknown. */
   readonly hasDigits: boolean;
 }
 
 const KAZAKH_LETTERS = /[әғқңөұүһі]/iu;
 
 /**
- * Normalizes a text for scoring: case, punctuation and spaces as in every other evaluation; Kazakh figures as
- * the service would speak them. In other languages figures stay digits.
+ * Normalizes a text for scoring: case, punctuation and spaces as in every other evaluation, and Kazakh
+ * numbers as the service would speak them. In other languages, digits stay.
  *
- * @param language of the text, `kk` or `ru-RU` for example; if empty, inferred from the letters
+ * @param language language of the text, such as `kk` or `ru-RU`; if empty, inferred from the letters
  */
 export function scoringText(text: string, language: string, { keepsYo }: ScoringOptions): string {
   const isKazakh = language === "" ? KAZAKH_LETTERS.test(text) : language.startsWith("kk");

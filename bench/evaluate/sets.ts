@@ -20,7 +20,7 @@ export const HUMAN_SETS = [
   { name: "kazakh-speech-commands", note: "one sentence" },
 ] as const;
 
-/** Rows of an `index.jsonl` whose files are next to it; sets are named language-speakers-condition. */
+/** Reads the rows of an `index.jsonl`, next to its files; sets are named language-speakers-condition. */
 export async function readIndex(folder: string): Promise<SpokenItem[]> {
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");
   return lines.map((line) => {
@@ -35,7 +35,7 @@ export async function readIndex(folder: string): Promise<SpokenItem[]> {
   });
 }
 
-/** Lists the recordings of people in the repository; sets without files are left out. */
+/** Lists the recordings of people in the repository; sets without files are omitted. */
 export async function readRecordings(): Promise<SpokenItem[]> {
   const items: SpokenItem[] = [];
   for (const { name } of HUMAN_SETS) {
@@ -55,8 +55,8 @@ export async function readRecordings(): Promise<SpokenItem[]> {
 }
 
 /**
- * Selects items whose set's name contains one of the words (all without words), at most `limit` a set, spread
- * evenly.
+ * Selects items whose set's name contains one of the words (all items without words), at most `limit` per
+ * set, evenly spread.
  */
 export function selectItems(
   items: readonly SpokenItem[],

@@ -29,13 +29,13 @@ interface SynthesisRow {
   readonly speed: number;
   /** Solver steps, or null for the reference speech itself. */
   readonly nfe: number | null;
-  /** Absent where pieces are solved as a whole. */
+  /** How pieces were chunked; absent where they are solved whole. */
   readonly chunking?: Chunking;
   readonly greedy: ErrorRates;
   readonly beam: ErrorRates;
   /**
-   * Mean over sentences, dB. For the reference itself, this and the next two fields compare it with another
-   * take of the same speaker.
+   * Mean over sentences, in dB. For the reference itself, this and the next two fields compare it with
+   * another take of the same speaker.
    */
   readonly melCepstralDistortionDb: number;
   /** Mean over sentences of |length - reference length| / reference length. */
@@ -61,7 +61,7 @@ interface Sentence {
   readonly speed: number;
   readonly text: string;
   readonly pcm: Float32Array;
-  /** Another take of the reference's speaker: its pitch flutter and noises differ. */
+  /** Another take of the reference's speaker, with different pitch flutter and noises. */
   readonly againPcm: Float32Array;
   readonly range: PitchRange;
 }
@@ -80,7 +80,7 @@ interface Spoken {
 
 type Listener = (pcm: Float32Array) => Promise<{ greedy: string; beam: string }>;
 
-/** Speaks the reference sentences, and transcribes the result and the reference. */
+/** Speaks the reference sentences, and transcribes both the result and the reference. */
 export async function evaluateSynthesis(options: {
   readonly modelId: string;
   readonly recognizerId: string;
@@ -89,7 +89,7 @@ export async function evaluateSynthesis(options: {
   readonly nfe: readonly number[];
   /** Speeds to speak at; 1 is the usual speed of the training speech. */
   readonly speeds: readonly number[];
-  /** Also speaks in growing chunks. */
+  /** Whether to speak in growing chunks, too. */
   readonly isChunked: boolean;
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
@@ -150,7 +150,7 @@ export function synthesisTable(report: SynthesisReport): string {
     "jitter, %",
     "RTF",
   ];
-  const title = `### ${report.modelId} heard by ${report.recognizerId}: CER / WER, %`;
+  const title = `### ${report.modelId} transcribed by ${report.recognizerId}: CER / WER, %`;
   return `${title}\n\n${table(head, rows)}`;
 }
 

@@ -3,15 +3,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import type { SpokenItem } from "./sets.js";
 
-/** Column names, ours and those of corpora; the first one present counts. */
+/** Column names, ours and those of corpora; the first one present is used. */
 const COLUMNS = {
   path: ["path", "file", "audio", "file_name", "filename"],
   sentence: ["sentence", "text", "transcript", "transcription"],
   language: ["locale", "language", "lang"],
 } as const;
-/** Tables of Common Voice, in order of preference: published figures use `test`. */
+/** Tables of Common Voice, in order of preference: published results use `test`. */
 const PREFERRED = ["test.tsv", "validated.tsv"];
-/** Folders below the requested one, such as `kk/clips`. */
+/** Maximum depth of folders below the requested one, such as `kk/clips`. */
 const DEEPEST = 3;
 
 export interface Transcripts {
@@ -21,20 +21,20 @@ export interface Transcripts {
 }
 
 /**
- * Reads recordings with their transcripts from every folder below `folder` that holds a table (columns
+ * Reads recordings with their transcripts from every folder below `folder` that contains a table (columns
  * separated by tabs, with a header or as `path<TAB>sentence`). Paths are relative to the table, or to
  * `clips/` next to it, as in Common Voice. A set is named after the folder of its table, the folder in a
  * recording's path, and the locale, if present.
  *
- * @param split name of the table to take in each folder, without `.tsv`; else `test`, `validated`, or the
- *   only one
- * @throws {RangeError} naming the missing or ambiguous item
+ * @param split name of the table to read in each folder, without `.tsv`; by default `test`, `validated`, or
+ * the only one
+ * @throws {RangeError} with the missing or ambiguous item
  */
 export async function readTranscripts(folder: string, split: string | null): Promise<Transcripts> {
   const tables = await tablesBelow(folder, split, 0);
   if (tables.length === 0) {
     throw new RangeError(
-      `${folder} holds no ${split === null ? "table (.tsv)" : `${split}.tsv`}, nor does a folder below it`,
+      `${folder} has no ${split === null ? "table (.tsv)" : `${split}.tsv`}, nor does a folder below it`,
     );
   }
   const items: SpokenItem[] = [];
@@ -56,7 +56,7 @@ interface Row {
   readonly language: string;
 }
 
-/** @throws {RangeError} naming the line */
+/** @throws {RangeError} with the line */
 export function parseTable(text: string, name: string): Row[] {
   const lines = text
     .replace(/^\uFEFF/u, "")
@@ -75,9 +75,7 @@ export function parseTable(text: string, name: string): Row[] {
   return cells.slice(hasHead ? 1 : 0).map((row, index) => {
     if (row[pathAt] === undefined || row[pathAt] === "" || row[sentenceAt] === undefined) {
       const line = index + (hasHead ? 2 : 1);
-      throw new RangeError(
-        `${name}, line ${line}: it must hold a path and a sentence with a tab between them`,
-      );
+      throw new RangeError(`${name}, line ${line}: must have a path and a sentence, separated by a tab`);
     }
     return { path: row[pathAt], sentence: row[sentenceAt], language: row[language ?? -1]?.trim() ?? "" };
   });
@@ -103,10 +101,10 @@ function tableOf(folder: string, names: readonly string[], split: string | null)
   const preferred = PREFERRED.find((name) => names.includes(name));
   if (preferred !== undefined) return preferred;
   if (names.length <= 1) return names[0] ?? null;
-  throw new RangeError(`${folder} holds several tables (${names.join(", ")}): say which with --split NAME`);
+  throw new RangeError(`${folder} has several tables (${names.join(", ")}): choose one with --split NAME`);
 }
 
-/** Older tables of Common Voice leave out the file extension. */
+/** Returns a recording's path; older tables of Common Voice omit the file extension. */
 function audioPath(folder: string, path: string): string | null {
   const places = [join(folder, "clips", path), join(folder, path)];
   return places.flatMap((place) => [place, `${place}.mp3`]).find((place) => existsSync(place)) ?? null;

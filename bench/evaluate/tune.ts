@@ -35,7 +35,7 @@ const GRID = {
   characterBonus: [1.6, 2, 2.2, 2.4, 2.6, 3],
   wordBonus: [0, 0.5, 1, 1.5, 2, 3],
 } as const;
-/** Decimals of a prior in the saved file. */
+/** Number of decimals of a prior in the saved file. */
 const PRIOR_DECIMALS = 5;
 type TunedOption = keyof typeof GRID;
 
@@ -52,7 +52,10 @@ const { values } = parseArgs({
 if (values.help) console.log(HELP);
 else await tune(values.model, Number(values.limit), { ...START, beamWidth: Number(values.beam) });
 
-/** Coordinate descent: the best value of one weight with the others fixed, until a round changes nothing. */
+/**
+ * Tunes by coordinate descent: the best value of one weight with the others fixed, until a round changes
+ * nothing.
+ */
 async function tune(modelId: string, limit: number, start: TunedOptions): Promise<void> {
   prepareSet("evaluation"); // its sentences are left out
   const recognizer = await loadRecognizerParts(MODELS + modelId);
@@ -82,7 +85,7 @@ async function tune(modelId: string, limit: number, start: TunedOptions): Promis
   console.log(JSON.stringify(best));
 }
 
-/** Share of each output except blank in everything that the full-context head outputs; blank has 0. */
+/** Returns the share of each output except blank in all that the full-context head outputs; blank has 0. */
 function priorsOf(heard: readonly Heard[], outputs: number): number[] {
   const sums = new Array<number>(outputs).fill(0);
   for (const { full, frames } of heard) {
@@ -92,7 +95,10 @@ function priorsOf(heard: readonly Heard[], outputs: number): number[] {
   return sums.map((sum, output) => (output === 0 ? 0 : Number((sum / written).toFixed(PRIOR_DECIMALS))));
 }
 
-/** Mean word error rate over the sets, so that no language outweighs the others. Prints each trial. */
+/**
+ * Returns the mean word error rate over the sets, so that no language outweighs the others. Prints each
+ * trial.
+ */
 function scoreOf(
   recognizer: LoadedRecognizer,
   heard: readonly Heard[],

@@ -15,14 +15,14 @@ const RATE_HZ = 16_000;
 const SPEECH = 0.5;
 /** Root mean square above which a frame of a studio recording holds only speech. */
 const LOUD = 0.03;
-/** Digital silence counts as silence from its sixth frame on: a detector may need that long to react. */
+/** Number of frames after which digital silence counts as silence: a detector may need that long to react. */
 const HELD_FRAMES = 5;
 const NOISE_SECONDS = 10;
 const NOISE_LEVEL = 0.03;
 
 export interface VadReport {
   readonly file: string;
-  /** 40 ms frames, and the share of them classified as speech. */
+  /** Number of 40 ms frames, and the share of them classified as speech. */
   readonly rows: readonly { readonly sound: string; readonly frames: number; readonly speechShare: number }[];
   readonly realTimeFactor: number;
 }
@@ -90,7 +90,7 @@ function levelOf(samples: Float32Array, frame: number): number {
   return Math.sqrt(part.reduce((sum, sample) => sum + sample * sample, 0) / part.length);
 }
 
-/** Wraps a file as the only one of a package. */
+/** Wraps a file as the only file of a package. */
 async function packageOf(path: string): Promise<SealedFolder> {
   const file = resolve(path);
   const sha256 = createHash("sha256")

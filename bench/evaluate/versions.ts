@@ -5,12 +5,12 @@ import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { ErrorRates } from "./error-rates.js";
 import { percent, table } from "./report.js";
 
-/** Columns of the table; older versions stay in evaluation.json. */
+/** Number of columns in the table; older versions stay in evaluation.json. */
 const SHOWN_VERSIONS = 3;
 
 /** Scores of one version of the weights, finals with beam search and language model, by row. */
 export interface VersionFigures {
-  /** Short hash over the hashes of the package's files; "first" where the evaluation did not record it. */
+  /** Short hash over the hashes of the package's files; "first" if the evaluation did not record it. */
   readonly weights: string;
   readonly date: string;
   readonly figures: Readonly<Record<string, readonly [characterErrorRate: number, wordErrorRate: number]>>;
@@ -24,7 +24,7 @@ interface EvaluatedRow {
   readonly beam: ErrorRates;
 }
 
-/** The fields of an `evaluation.json` that versions need. */
+/** The fields of an `evaluation.json` that versions require. */
 export interface EvaluatedPackage {
   readonly date: string;
   readonly rows: readonly EvaluatedRow[];
@@ -47,8 +47,8 @@ export function weightsOf(manifest: ModelManifest): string {
 }
 
 /**
- * Returns the file's earlier versions, oldest first, and the one just evaluated; weights evaluated again
- * replace their figures.
+ * Returns the file's earlier versions, oldest first, and the one just evaluated; new results for the same
+ * weights replace the old ones.
  */
 export function addVersion(
   before: EvaluatedPackage | null,

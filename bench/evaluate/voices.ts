@@ -15,13 +15,14 @@ import { listenerOf } from "./synthesis.js";
 
 const SENTENCES = 40;
 const NFE = 16;
-/** Range of the tracker around a voice's mean: pitch falls farther than it rises. */
+/**
+ * Tracking range around a voice's mean, which is wider below it because pitch falls farther than it rises.
+ */
 const LOWEST_PITCH = 0.5;
 const HIGHEST_PITCH = 1.6;
 
 /**
- * One voice over the same sentences: as its model was trained, at its own pace and breath, and with its own
- * melody too.
+ * One voice over the same sentences: as trained, at its own pace and breath, and also with its own melody.
  */
 interface VoiceRow {
   readonly voice: string;

@@ -6,7 +6,7 @@ import { creditDevelopment, startServiceProcess } from "../support/service-proce
 import { table } from "./report.js";
 
 const SENTENCES = 40;
-/** Range of words a sentence: fewer and it is mostly edges, more and it is cut into pieces. */
+/** Range of words per sentence: with fewer it is mostly edges, with more it is cut into pieces. */
 const WORDS = { min: 4, max: 16 };
 const NFE = 16;
 /** Paces, assigned to sentences in turn. */
@@ -18,11 +18,11 @@ interface WordTimesRow {
   readonly group: string;
   readonly sentences: number;
   readonly words: number;
-  /** Words that the recogniser got right; only these can be compared. */
+  /** Number of words that the recogniser got right; only these can be compared. */
   readonly heard: number;
   /**
-   * Milliseconds, minus the recogniser's own lag; `mean` is the mean absolute difference, `bias` the signed
-   * mean.
+   * Difference in milliseconds, minus the recogniser's own lag; `mean` is the mean absolute difference,
+   * `bias` the signed mean.
    */
   readonly start: Difference;
   readonly end: Difference;
@@ -90,11 +90,11 @@ export function wordTimesTable({ recognizerLatenessMs, rows }: WordTimesReport):
     show(end),
   ]);
   const head = ["word times", "sentences", "words heard", "start: mean / p95 (bias), ms", "end, ms"];
-  const late = `The recogniser tells words ${recognizerLatenessMs} ms late, which is taken off`;
-  return `${table(head, cells)}\n\n${late}: its manifest's emissionDelaySeconds should be so much more.`;
+  const late = `The recogniser reports words ${recognizerLatenessMs} ms late, which is subtracted`;
+  return `${table(head, cells)}\n\n${late}: its manifest's emissionDelaySeconds should be larger by this.`;
 }
 
-/** Spread evenly over the file, to include every kind of text in it. */
+/** Selects sentences spread evenly over the file, to include every kind of text in it. */
 function heldOutSentences(): string[] {
   const lines = corpusLines("kk-heldout.txt.br").filter((line) => {
     const words = line.split(" ").length;

@@ -48,7 +48,7 @@ export async function run(options: BenchOptions): Promise<void> {
     await saveResult("beam-search", { parameters: { ...OPTIONS, frames: FRAMES }, ratio, figures });
 }
 
-/** Log-probs like a recogniser's: mostly blank, one peak per letter, some ambiguity between letters. */
+/** Makes log-probs like a recogniser's: mostly blank, one peak per letter, some ambiguity between letters. */
 function spokenLogProbs(vocabulary: readonly string[]): Float32Array {
   const width = vocabulary.length;
   const letters = [...SENTENCE].map((letter) => vocabulary.indexOf(letter));
@@ -83,7 +83,7 @@ interface PlainEntry {
   ends: readonly [blank: number, token: number];
 }
 
-/** Naive search for comparison: one map of strings per frame, with the same pruning of outputs. */
+/** Searches naively for comparison: one map of strings per frame, with the same pruning of outputs. */
 function plainSearch(logProbs: Float32Array, model: LanguageModel): string {
   const width = model.vocabulary.length;
   const root = { parent: null, text: "", token: 0, state: model.startState, wordHash: EMPTY_WORD_HASH };

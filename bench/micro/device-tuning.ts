@@ -25,24 +25,24 @@ const SOLVER_PATCHES = 192;
 const WINDOW_ROWS = [1, 2, 4, 8, 16];
 const WINDOW_FRAMES = 148;
 const LIVE_ROWS = [64, 96, 128, 192, 256];
-/** Lengths of second passes (2, 4, 10 and 20 s) and the number of each. */
+/** Lengths of second passes: 2, 4, 10 and 20 s. */
 const PASS_FRAMES = [50, 100, 250, 500];
 const PASS_ROWS = [1, 2, 4, 8, 16, 32];
-/** Silence after an utterance; a live second pass encodes it first. */
+/** Silence after an utterance, which a live second pass encodes first. */
 const FLUSH_FRAMES = 8;
-/** Length of a file's audio in one encoder run: 2 to 20 s. */
+/** Lengths of a file's audio in one encoder run: 2 to 20 s. */
 const HEAR_FRAMES = [50, 100, 250, 500];
 
-/** Longest acceptable run: all other work waits for it. */
+/** Maximum duration of a run, since all other work waits for it. */
 const BUDGET_MS = {
   // A new session waits for the step in progress.
   solver: 25,
   window: 25,
-  // The duration of a batch with the longest backlog on one core.
+  // A batch with the longest backlog takes this long on one core.
   live: 20,
-  // Second passes between two live steps; the sessions of the steps wait meanwhile.
+  // Second passes run between two live steps, whose sessions wait meanwhile.
   final: 8,
-  // Pieces of files and the encoder over them, while another worker runs live steps on the same device.
+  // Pieces of files and the encoder over them run while another worker runs live steps on the same device.
   file: 25,
 } as const;
 
@@ -83,7 +83,7 @@ type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[
 /**
  * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: measures runs
  * by rows and lengths on a device, alternating for each graph, and writes the numbers that pay off within the
- * latency budget to `device-tuning.json` in the data folder, for the next start of the service.
+ * latency budget to `device-tuning.json` in the data folder, for the service's next start.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
@@ -109,10 +109,10 @@ export async function run({ smoke, args }: BenchOptions): Promise<void> {
   };
   console.log(tableOf(figures, tuning));
   const path = await writeDeviceTuning(folder, provider, tuning);
-  console.log(`${path}: the next start with ${provider} takes it`);
+  console.log(`${path}: used from the next start with ${provider} on`);
   if (!smoke) return;
   if ((await readDeviceTuning(folder))[provider]?.hearFrames !== tuning.hearFrames)
-    throw new Error("what was written is not read");
+    throw new Error("the written file reads back differently");
   await rm(folder, { recursive: true });
 }
 
@@ -134,7 +134,7 @@ async function measure(place: Place, shapeMs: number, smoke: boolean): Promise<F
   return figures as Figures;
 }
 
-/** The same for work that takes no time. */
+/** Returns small sizes, for smoke runs. */
 function shorter(sizes: Sizes): Sizes {
   if ("patches" in sizes) return stepSizes(1, 8);
   if (sizes["samples"] === undefined) return fullSizes(1, sizes["frames"]!);
@@ -164,7 +164,7 @@ function timesBy(size: "batch" | "frames", figures: readonly ShapeFigures[]): Ro
   return figures.map(({ sizes, p50Ms }) => ({ rows: sizes[size]!, ms: p50Ms }));
 }
 
-/** Number of rows that pay off for each length; lengths beyond the last shared one run alone. */
+/** Returns the number of rows that pay off for each length; lengths beyond the last shared one run alone. */
 function rowsByLength(
   figures: readonly ShapeFigures[],
   budgetMs: number,

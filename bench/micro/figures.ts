@@ -11,8 +11,8 @@ const AROUND = 5;
 const SMOKE_LINES = 200;
 
 /**
- * `npm run bench -- figures [--seed 1305]`: numbers that `auto` writes as figures in text without digits: how many,
- * and 100 of each language, drawn at random, to be read by a person. Half a minute.
+ * `npm run bench -- figures [--seed 1305]`: counts the numbers that `auto` writes in digits in text without
+ * digits, and lists 100 of each language, drawn at random, for a person to read. Takes half a minute.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const at = args.indexOf("--seed");
@@ -38,7 +38,7 @@ export async function run({ smoke, args }: BenchOptions): Promise<void> {
   if (!smoke) console.log(await saveResult("figures", { parameters: { seed, drawn: DRAWN }, languages }));
 }
 
-/** Words of lines that have neither digits nor Latin letters. */
+/** Returns the words of lines without digits and Latin letters. */
 function linesOf(language: string): string[][] {
   return [`${language}.txt.br`, `${language}-heldout.txt.br`]
     .flatMap(corpusLines)
@@ -47,7 +47,7 @@ function linesOf(language: string): string[][] {
     .filter((words) => words.length > 0);
 }
 
-/** "Қала халқы [он → 10] есе өсті". */
+/** Lists conversions in their context: "қала халқы [он → 10] есе өсті". */
 function conversionsOf(words: readonly string[]): string[] {
   return writtenFigures(words, "auto")
     .filter(({ text, first, end }) => end - first > 1 || text !== words[first])

@@ -36,7 +36,7 @@ const PATCH_SECONDS = 512 / 24_000;
 const SOLVER_STEPS = 16;
 const PASS_FRAMES = [50, 100, 250, 500];
 const PASS_ROWS = [1, 4, 8, 16, 32];
-/** An utterance of four seconds. */
+/** Number of frames in an utterance of four seconds. */
 const FINAL_FRAMES = 100;
 const STEP_ROWS = [1, 2, 4, 8, 16, 32, 64];
 const STEP_PATCHES = [40, 64, 192, 304];
@@ -55,10 +55,11 @@ interface GpuOptions {
 }
 
 /**
- * `npm run bench -- gpu [--providers cuda,webgpu,cpu] [--device N] [--seconds S] [--torch PYTHON]`: every
- * graph of the shipped packages by rows and lengths on each provider, in separate processes; which nodes ran
- * on the CPU; the difference from the CPU's graph; and torch's CUDA graph of the same model as the limit.
- * `--pack FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without a network needs to run it.
+ * `npm run bench -- gpu [--providers cuda,webgpu,cpu] [--device N] [--seconds S] [--torch PYTHON]`: runs
+ * every graph of the shipped packages by rows and lengths on each provider, in separate processes; reports
+ * which nodes ran on the CPU, the difference from the CPU's graph, and torch's CUDA graph of the same model
+ * as the limit. `--pack FILE.tar.xz [--runtime FOLDER]` writes everything that a machine without a network
+ * needs to run it.
  */
 export async function run({ smoke, args }: BenchOptions): Promise<void> {
   const { values } = parseArgs({
@@ -91,7 +92,7 @@ export async function run({ smoke, args }: BenchOptions): Promise<void> {
 function providersOf(list: string): readonly Provider[] {
   return list.split(",").map((name) => {
     const provider = PROVIDERS.find((each) => each === name);
-    if (provider === undefined) throw new RangeError(`${name} is none of ${PROVIDERS.join(", ")}`);
+    if (provider === undefined) throw new RangeError(`${name} must be one of ${PROVIDERS.join(", ")}`);
     return provider;
   });
 }
@@ -159,7 +160,7 @@ function tryOn(
       threads: 1,
       compares: provider !== "cpu",
     },
-    // Software that emulates a device takes seconds for a run.
+    // Software that emulates a device takes seconds per run.
     {
       withinMs: 120_000 + shapes * 60_000,
       onAnswer: (answer) => {
@@ -221,7 +222,7 @@ function lineOf({ graph, sizes, p50Ms, p90Ms, firstMs, cpuMs, difference }: Shap
   ].join(": ");
 }
 
-/** The device's throughput if these runs were its only work. */
+/** Returns the device's throughput if it ran only these shapes. */
 function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string])[] {
   const msOf = (name: string, sizes: Readonly<Record<string, number>>) =>
     shapes.find(
@@ -262,8 +263,8 @@ function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string]
 }
 
 /**
- * Pieces of 192 patches, 16 steps each, with their vocoder; windows share runs as steps do, up to the
- * measured number of rows.
+ * Returns the rate of pieces of 192 patches, 16 steps each, with their vocoder; windows share runs as steps
+ * do, up to the measured number of rows.
  */
 function speechRate(
   rows: number,
@@ -277,7 +278,7 @@ function speechRate(
   return (rows * 192 * PATCH_SECONDS * 1_000) / (SOLVER_STEPS * step + windows * window);
 }
 
-/** Several processes on one device: total rows per second. */
+/** Measures several processes on one device: total rows per second. */
 async function sharedBy(provider: Provider, options: GpuOptions) {
   const figures = [];
   for (const processes of options.processes) {
@@ -297,7 +298,7 @@ async function sharedBy(provider: Provider, options: GpuOptions) {
   return figures;
 }
 
-/** Time of torch's CUDA graphs of the same models; null without torch or a device. */
+/** Measures torch's CUDA graphs of the same models; null without torch or a device. */
 async function torchLimit(python: string): Promise<unknown> {
   const out = join(tmpdir(), `dauys-torch-limit-${process.pid}.json`);
   const { status } = spawnSync(python, [LIMIT, SYNTHESIZER, RECOGNIZER, out], { stdio: "inherit" });

@@ -18,7 +18,7 @@ import { cpuSecondsOf } from "../support/service-process.js";
 
 const LOG = pino({ level: "silent" });
 const ORGANIZATIONS = 200;
-/** Concurrent clients, over all services. */
+/** Number of concurrent clients, over all services. */
 const AT_ONCE = 200;
 const SERVICE = "svc_bench";
 /** Price of a minute of live audio, and of the next one. */
@@ -26,7 +26,7 @@ const CREDITS = 360;
 
 type Sql = ReturnType<typeof connect>;
 
-/** A service's way to change holds. */
+/** One way in which a service changes holds. */
 interface Way {
   open(hold: NewHold): Promise<unknown>;
   extend(hold: NewHold): Promise<unknown>;
@@ -75,8 +75,8 @@ const SMOKE: Sizes = {
 
 /**
  * Opens, extends and posts holds, and writes the journal of live sessions, on a private PostgreSQL: one
- * statement each, as the previous version did, compared with batches, alternating. CPU times are valid on a
- * busy machine too.
+ * statement each, as the previous version did, compared with batches, alternating. CPU times are also valid
+ * on a busy machine.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const sizes = smoke ? SMOKE : FULL;
@@ -115,14 +115,14 @@ class LedgerBench {
     this.#ways = { apart: pools.map(apart), together: pools.map(together) };
   }
 
-  /** Rates with many concurrent clients. */
+  /** Measures rates with many concurrent clients. */
   async changes() {
     const { rounds, holds } = this.#sizes;
     const names = ["apart", "together"] as const;
     const figures = LOADS.flatMap((load) =>
       names.flatMap((way) => STAGES.map((stage) => ({ ...load, way, stage, costs: [] as Cost[] }))),
     );
-    // The first round warms both up.
+    // The first round warms up both.
     for (let round = -1; round < rounds; round++) {
       for (const load of LOADS) {
         for (const way of round % 2 === 0 ? names : names.toReversed()) {
@@ -154,7 +154,7 @@ class LedgerBench {
     });
   }
 
-  /** Openings one after another: the wait of a request on an idle service. */
+  /** Measures openings one by one: the wait of a request on an idle service. */
   async alone() {
     return await this.#inTurns("alone", this.#sizes.singles, (way) => {
       const hold = this.#newHold(0);
@@ -163,7 +163,8 @@ class LedgerBench {
   }
 
   /**
-   * The same for an organization with this many open holds, without and with a limit, which counts them.
+   * Measures openings of an organization with this many open holds, without and with a limit, which counts
+   * them.
    */
   async byHoldsInWork() {
     const figures = [];
@@ -181,7 +182,7 @@ class LedgerBench {
             const limit = { atOnce: inWork + 1_000, over: [] };
             return () => way.open(isLimited ? { ...hold, limit } : hold);
           },
-          // Otherwise open holds would accumulate.
+          // Without this, open holds would accumulate.
           async () => {
             await this.#sql`
               update holds set state = 'voided', closed_at = now() where state = 'open'
@@ -194,7 +195,9 @@ class LedgerBench {
     return figures;
   }
 
-  /** One second's journal of many live sessions: a row per hold compared with one value per service. */
+  /**
+   * Measures one second's journal of many live sessions: a row per hold compared with one value per service.
+   */
   async journal() {
     const { journaled, journals } = this.#sizes;
     const made = Array.from({ length: journaled }, (_, nth) => this.#newHold(nth % ORGANIZATIONS));
@@ -285,7 +288,7 @@ class LedgerBench {
     return Number(row!.bytes);
   }
 
-  /** CPU time of its processes, none of which ends while the bench runs. */
+  /** Returns the CPU time of the server's processes, none of which ends while the bench runs. */
   async #serverSeconds(): Promise<number> {
     const children = await readFile(`/proc/${this.#server}/task/${this.#server}/children`, "utf8");
     return children
@@ -309,7 +312,7 @@ interface Spent {
   readonly walBytes: number;
 }
 
-/** A statement or a transaction each, as before. */
+/** Changes holds as the previous version did, with a statement or a transaction each. */
 function apart(sql: Sql): Way {
   const holds = new Holds(sql);
   return {
@@ -332,7 +335,7 @@ function together(sql: Sql): Way {
   };
 }
 
-/** As before: a row per hold. */
+/** Writes the journal as the previous version did, with a row per hold. */
 async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string, number>): Promise<void> {
   await sql`
     update holds set units = greatest(holds.units, journal.units)

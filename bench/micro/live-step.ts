@@ -16,7 +16,7 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const ROWS = [1, 8, 32, 64];
 /** Alternating measurements, so that other load on the machine affects both. */
 const TURNS = 5;
-/** Relative to full scale 1: too quiet to be classified as speech. */
+/** Amplitude of a hiss, relative to full scale 1: too quiet to be classified as speech. */
 const HISS = 0.0005;
 
 const SATURATED = [
@@ -36,8 +36,8 @@ interface Measured {
 /**
  * `npm run bench -- live-step`: rounds of the live worker's stepper, with sessions that keep up, compared
  * with a tight loop over the same batch. The ratio is the cost of gathering, distribution and bookkeeping;
- * bytes are those allocated and discarded. Then the same with speech, saturated; and a second pass over kept
- * encoder output compared with one over the audio. Two minutes.
+ * bytes are those allocated and discarded. Then rounds with speech, saturated; and a second pass over kept
+ * encoder output compared with one over the audio. Takes two minutes.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const recognizer = await recognizerIn(MODEL);
@@ -69,7 +69,7 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
   await saveResult("live-step", { parameters: { turns: TURNS, hiss: HISS }, figures, saturated, secondPass });
 }
 
-/** Median times of one second pass in both ways, and of its beam search. */
+/** Returns the median times of one second pass in both ways, and of its beam search. */
 async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Array, turns: number) {
   const { sampleRateHz, frameSamples, flushSamples } = model.manifest;
   const audio = toFloat(pcm.subarray(0, SECOND_PASS_SECONDS * sampleRateHz));

@@ -25,8 +25,8 @@ const FILES = [
 const HOT_WORDS = ["конференция", "номер", "абонент", "сәлем", "жиналыс"];
 
 /**
- * Recordings of people with the shipped model's settings: the native search compared with its reference,
- * including all their results.
+ * Decodes recordings of people with the shipped model's settings: compares the native search with its
+ * reference, including all of their results.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const { binding, missing } = loadBinding();

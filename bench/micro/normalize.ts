@@ -7,22 +7,22 @@ import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 
-/** One sentence in which almost every word matches a rule, and one in which none does. */
+/** Sentences in which almost every word matches a rule, and in which none does. */
 const DENSE =
   "2024 жылы 5 мамырда Алматы қ. 15%-ға өсім болды: 500 000 ₸ немесе $1,5 млн. Сағат 14:30-да ХХІ ғасырдың №5 мектебінде " +
   "«Google-дың» өкілдері А. Байтұрсынұлы туралы айтты. Қазақстанның түкпір-түкпірінен келген оқушылар көп болды, олар " +
   "таңертеңнен кешке дейін үйде, түзде, далада еркін жүріп, жаңа достар тапты. ";
 const SPOKEN_BEGIN =
   "екі мың жиырма төртінші жылы бесінші мамырда алматы қаласы он бес пайызға өсім болды: бес жүз мың теңге";
-/** The longest text of one request. */
+/** Length of the longest text of one request. */
 const LONGEST_REQUEST = 5_000;
 const DENSE_TEXT = DENSE.repeat(Math.ceil(LONGEST_REQUEST / DENSE.length)).slice(0, LONGEST_REQUEST);
-/** Real text: sentences of news and dictation with their figures and names. */
+/** Real text: sentences of news and dictation, with their numbers and names. */
 const WRITTEN_TEXT = corpusLines("kk-heldout.txt.br").join("\n").slice(0, LONGEST_REQUEST);
 
 /**
- * From a request's text to the voice's input, for the longest text. Throughput is in MB of UTF-8 per second
- * of CPU time of all threads: on a busy machine, wall time also contains other work.
+ * Times the path from a request's text to the voice's input, for the longest text. Throughput is in MB of
+ * UTF-8 per second of CPU time of all threads: on a busy machine, wall time also contains other work.
  */
 export async function run(options: BenchOptions): Promise<void> {
   assert.ok(normalizeKazakh(DENSE_TEXT, { expand: true }).spoken.startsWith(SPOKEN_BEGIN));
@@ -55,7 +55,7 @@ export async function run(options: BenchOptions): Promise<void> {
   await saveResult("normalize", { parameters, throughput, figures: taskFigures(bench) });
 }
 
-/** Processor time of one call, averaged, after a tenth as many calls to warm up. */
+/** Returns the mean processor time of one call, after a tenth as many calls to warm up. */
 function cpuSeconds(work: () => void, calls: number): number {
   for (let i = 0; i < calls / 10; i++) work();
   const before = process.cpuUsage();

@@ -6,14 +6,14 @@ import type { BenchOptions } from "../bench-options.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const RATE_HZ = 24_000;
-/** As in the synthesis engine. */
+/** Capacity of the synthesis engine's queue. */
 const CAPACITY_SAMPLES = 2 ** 21;
 /** Samples of a vocoder window of 256 frames. */
 const PART_SAMPLES = 256 * 256;
 
 /**
- * A vocoder window's samples from writer to reader: the plain queue of ringbuf.js compared with the ring that
- * can replay.
+ * Passes a vocoder window's samples from writer to reader: the plain queue of ringbuf.js compared with the
+ * ring that can replay.
  */
 export async function run(options: BenchOptions): Promise<void> {
   const part = Int16Array.from({ length: PART_SAMPLES }, (_, index) => (index * 7_919) % 32_768);

@@ -10,7 +10,7 @@ const PAIRS = [
   [8_000, 16_000],
 ] as const;
 const ZERO_CROSSINGS = 32;
-/** Both are windowed sincs with different windows; their pass bands agree within this. */
+/** Both filters are windowed sincs with different windows; their pass bands agree within this. */
 const TOLERANCE = 1e-3;
 
 /** One second of audio through the streaming resampler, compared with a sinc computed for every sample. */
@@ -35,7 +35,7 @@ export async function run(options: BenchOptions): Promise<void> {
   if (!options.smoke) await saveResult("resample", { parameters: { pairs: PAIRS }, ratio, figures });
 }
 
-/** The definition: a Hann-windowed sinc around each output position. */
+/** Resamples by definition: a Hann-windowed sinc around each output position. */
 function computed(samples: Float32Array, fromHz: number, toHz: number): Float32Array {
   const step = fromHz / toHz;
   const cutoff = Math.min(1, toHz / fromHz);

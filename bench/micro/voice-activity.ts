@@ -17,7 +17,7 @@ import { talk } from "../support/saturated-stepper.js";
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-gigaam-ctc", import.meta.url));
 /** Alternating measurements, so that other load on the machine affects all. */
 const TURNS = 7;
-/** Rows times frames of one measurement. */
+/** Number of rows times frames in one measurement. */
 const ROW_FRAMES = 3_200;
 /** A live worker takes a frame at a time, a file worker 4 s. */
 const SHAPES = [
@@ -35,8 +35,8 @@ const SHAPES = [
 
 /**
  * `npm run bench -- voice-activity`: CPU time per second of audio of one session, with Silero VAD one session
- * at a time and in batches, and with the near voice, alternating in one process. A minute; the first run
- * installs Silero.
+ * at a time and in batches, and with the near voice, alternating in one process. Takes a minute; the first
+ * run installs Silero.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
@@ -79,12 +79,12 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
   }
 }
 
-/** The tests' substitute for Silero: smoke runs download nothing. */
+/** Returns the tests' substitute for Silero: smoke runs download nothing. */
 async function tinySilero(): Promise<SealedFolder> {
   return { folder: TINY, manifest: (await readManifest(TINY))! };
 }
 
-/** Batches and longer chunks must give each row the result that it gets alone. */
+/** Requires batches and longer chunks to give each row the same result as alone. */
 async function requireSameBits(voice: VoiceActivity, pcm: Float32Array): Promise<void> {
   const rows = 8;
   const frames = 40;
@@ -123,8 +123,8 @@ async function cpuPerSecond(
 }
 
 /**
- * Audio from a different position for each row, so that windows end at the same time but contain different
- * sounds.
+ * Returns audio from a different position for each row, so that windows end at the same time but contain
+ * different sounds.
  */
 function pcmOf(pcm: Float32Array, rows: number, frames: number, firstFrame = 0): Float32Array {
   const length = frames * FRAME_SAMPLES;

@@ -1,4 +1,5 @@
-"""joiner.onnx -> the same with logits twice as large: sherpa-onnx halves logits before it reports log-probs."""
+"""joiner.onnx -> the same with doubled logits, because sherpa-onnx halves logits before it reports log-probs.
+"""
 import argparse
 
 import onnx

@@ -1,12 +1,13 @@
-"""stream.onnx -> the same network behind sherpa-onnx's streaming NeMo CTC interface, with tokens.txt beside it.
+"""stream.onnx -> the same network with sherpa-onnx's streaming NeMo CTC interface, and tokens.txt next to it.
 
-The interface brings Kaldi's log-mel features (povey window, preemphasis, centred frames) where our graph computes its
-own from PCM; both have 80 HTK filters from 20 to 7600 Hz. A gain for each filter, measured on noise, and our floor
-turn one into the other. All weights, and the state of every convolution, are those of the shipped graph; what it keeps as
-bytes travels as floats here, the only ones that the interface knows.
+The interface provides Kaldi's log-mel features (povey window, preemphasis, centred frames), whereas our graph
+computes its own from PCM; both have 80 HTK filters from 20 to 7600 Hz. A gain for each filter, measured on
+noise, and our floor convert one into the other. All weights, and the state of every convolution, are those of
+the shipped graph; its bytes become floats here, the only type that the interface supports.
 
 audio_signal [B, 80, T], length [B], cache_last_channel [B, 1, 1, 1] (not used), cache_last_time [B, 1, 1, S],
-cache_last_channel_len [B] -> logprobs [B, T / 4, 71], encoded_lengths [B] and the caches. T = 4 frames of 40 ms.
+cache_last_channel_len [B] -> logprobs [B, T / 4, 71], encoded_lengths [B] and the caches. T = 4 frames of
+40 ms.
 """
 import argparse
 import json
@@ -18,7 +19,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 
 RATE, HOP, WINDOW, DFT, MELS = 16000, 160, 400, 512, 80
-FLOOR = 1e-4  # of our log-mel
+FLOOR = 1e-4  # floor of our log-mel
 PCM_HISTORY = WINDOW - HOP
 
 
@@ -32,7 +33,7 @@ def filters():
 
 
 def kaldi_filters():
-    """The same, triangular on the mel axis instead of the frequency axis."""
+    """The same filters, triangular on the mel axis instead of the frequency axis."""
     to_mel = lambda f: 1127 * np.log(1 + f / 700)
     edges = np.linspace(to_mel(20), to_mel(7600), MELS + 2)
     m = to_mel(np.arange(DFT // 2 + 1) * RATE / DFT)
@@ -57,7 +58,7 @@ def wrap(model, chunk_frames):
     mel = next(n for n in graph.node if n.op_type == "Log").output[0]
     join = next(n for n in graph.node if "next_state" in n.output)
     history = next(n for n in graph.node if n.op_type == "Slice" and n.input[0] == "state")
-    # The PCM before a chunk has no meaning here: that part of the state stays as it is.
+    # The PCM before a chunk has no meaning here, so that part of the state stays unchanged.
     join.input[0] = history.output[0]
     floats, byte_count = (next(i for i in graph.input if i.name == name).type.tensor_type.shape.dim[1].dim_value
                           for name in ("state", "history"))

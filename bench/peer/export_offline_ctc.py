@@ -1,7 +1,7 @@
-"""stream.onnx and full.onnx -> one network behind sherpa-onnx's offline Zipformer CTC interface, with tokens.txt beside it.
+"""stream.onnx and full.onnx -> one network with sherpa-onnx's offline Zipformer CTC interface, and tokens.txt.
 
-Of its CTC interfaces this one brings the same Kaldi features as `export_nemo_ctc.py` maps to ours. An utterance begins from
-zeros and goes through both halves, as our own decoding of audio alone does.
+Of its CTC interfaces, this one provides the Kaldi features that `export_nemo_ctc.py` maps to ours. An
+utterance starts from zeros and passes both halves, as when our code decodes audio alone.
 
 x [B, T, 80], x_lens [B] -> log_probs [B, T / 4, 71], log_probs_lens [B].
 """
@@ -17,7 +17,7 @@ from export_nemo_ctc import FLOOR, MELS, gains, write_tokens
 
 
 def needed_for(graph, outputs, given):
-    """Nodes of a graph that some of its tensors are made by, from others that are given."""
+    """Nodes of a graph that compute some of its tensors from given others."""
     made = {o: n for n in graph.node for o in n.output if o not in given}
     found, todo = set(), list(outputs)
     while todo:
@@ -81,7 +81,7 @@ def wrap(stream, full):
     joined = compose.merge_models(
         first, second, io_map=[("encoded", "full_encoded"), ("mask", "full_mask")],
         outputs=["full_log_probs", "log_probs_lens"])
-    # The interface goes by their order.
+    # The interface relies on their order.
     in_order = sorted(joined.graph.output, key=lambda o: o.name == "log_probs_lens")
     del joined.graph.output[:]
     joined.graph.output.extend(in_order)

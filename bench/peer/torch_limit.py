@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What a device itself needs for our graphs: each run op by op in torch, eagerly and as one CUDA graph.
+"""Time that a device itself needs for our graphs, run in torch op by op and as one CUDA graph.
 
     torch_limit.py SYNTHESIZER_FOLDER RECOGNIZER_FOLDER OUT.json [--dry]
 
-The graphs are those of `gpu` in the packages' manifests. OUT: a list of {graph, kind, sizes, eager_ms, cuda_graph_ms}, kinds
-fp32 and tf32. Without a device it ends with 1; `--dry` runs the smallest sizes of all graphs on the CPU and writes nothing.
+The graphs are those of `gpu` in the packages' manifests. OUT: a list of {graph, kind, sizes, eager_ms,
+cuda_graph_ms}, kinds fp32 and tf32. Exits with 1 without a device; `--dry` runs the smallest sizes of all
+graphs on the CPU and writes nothing.
 """
 import json
 import os
@@ -22,7 +23,7 @@ RUNS = 50
 
 
 class Graph:
-    """Shape arithmetic stays on the CPU, so that a capture has nothing to wait for."""
+    """Keeps shape arithmetic on the CPU, so that a capture has nothing to wait for."""
 
     def __init__(self, path):
         graph = onnx.load(path).graph
@@ -149,7 +150,7 @@ class Graph:
 
 
 def sizes_of(graph):
-    """Sizes of each graph, the smallest first."""
+    """Returns the sizes of each graph, the smallest first."""
     if graph == "step":
         return [dict(batch=rows, patches=patches) for patches in (64, 192) for rows in (1, 4, 16, 64)]
     if graph == "stream":

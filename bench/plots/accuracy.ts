@@ -17,7 +17,7 @@ interface Evaluation {
   readonly rows: readonly { readonly set: string; readonly beam: ErrorRates }[];
 }
 
-/** Sets and their labels in the plot, with unseen voices where a set has them. */
+/** Sets and their labels in the plot; sets with unseen voices where they exist. */
 const SETS: readonly (readonly [set: string, label: string])[] = [
   ["kk-unseen-clean", "Kazakh"],
   ["kk-unseen-noise10", "… noise at 10 dB"],

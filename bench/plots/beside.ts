@@ -21,7 +21,7 @@ interface BesideResult {
   }[];
 }
 
-/** The unit at the end of a figure's name; ratios have none. */
+/** The unit at the end of a measurement's name; ratios have none. */
 const UNIT = / (?:ms|µs|s)(?: .*)?$/;
 const ROW = 26;
 

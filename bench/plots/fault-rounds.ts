@@ -24,7 +24,7 @@ interface FaultRounds {
 
 const ROW = 36;
 
-/** Recovery of the whole fleet, repeated requests and new connections, by kind of fault. */
+/** Draws recovery of the whole fleet, repeated requests and new connections, by kind of fault. */
 export function faultRoundsPlot(): string {
   const { faults, ...result } = resultOf<FaultRounds>("faults");
   const sorted = faults.toSorted((a, b) => b.longestMs - a.longestMs);

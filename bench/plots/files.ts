@@ -49,7 +49,7 @@ export function filesPlot(): string {
       const x = scale([0, lastOf(ticks)], [panel.left, panel.right]);
       return {
         parts: [
-          text(12, top + 10, "thick: until the text is there, thin: CPU time", { kind: "faint" }),
+          text(12, top + 10, "thick: until the text arrives, thin: CPU time", { kind: "faint" }),
           ...columns(panel, x, ticks),
           ...files.summary.flatMap(({ name, wallSeconds, cpuSeconds }, nth) => {
             const y = panel.top + nth * ROW;

@@ -43,7 +43,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 const ROW = 34;
 
-/** Finals and CPU with the engines in other processes. */
+/** Draws finals and CPU with the engines in other processes. */
 export function fleetPlot(): string {
   const fleet = resultOf<FleetResult>("fleet");
   const counts = [...new Set(fleet.rounds.map(({ sessions }) => sessions))];
@@ -90,7 +90,7 @@ export function fleetPlot(): string {
   );
 }
 
-/** CPU for 40 ms of audio, split by where it is used. */
+/** Draws CPU for 40 ms of audio, split by where it is used. */
 function cpuPanel(
   { rounds }: FleetResult,
   { engines, most, nameOf }: { engines: readonly number[]; most: number; nameOf: (count: number) => string },
@@ -142,7 +142,7 @@ function cpuPanel(
   };
 }
 
-/** Delay until a fault is noticed, and of finals, by kind of fault. */
+/** Draws the delay until a fault is noticed, and of finals, by kind of fault. */
 export function faultsPlot(): string {
   const { faults, ...result } = resultOf<FaultsResult>("fleet-faults");
   const highest =

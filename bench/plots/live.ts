@@ -32,7 +32,7 @@ interface PeerResult {
   }[];
 }
 
-/** End of speech to final by the number of sessions, up to saturation, compared with sherpa-onnx. */
+/** Draws end of speech to final by the number of sessions, up to saturation, compared with sherpa-onnx. */
 export function finalsPlot(): string {
   const live = resultOf<LiveResult>("live");
   const peer = resultOf<PeerResult>("live-peer");
@@ -86,7 +86,7 @@ export function finalsPlot(): string {
   );
 }
 
-/** The peer at its best: for each number of sessions, the step length with the lowest p50. */
+/** Returns the peer at its best: for each number of sessions, the step length with the lowest p50. */
 function bestPeer({ summary }: PeerResult) {
   const rounds = summary
     .filter(({ name }) => name !== "dauys")
@@ -102,7 +102,7 @@ function bestPeer({ summary }: PeerResult) {
   );
 }
 
-/** CPU of one session, and memory of the whole service, by the number of sessions. */
+/** Draws CPU of one session, and memory of the whole service, by the number of sessions. */
 export function sessionCostPlot(): string {
   const live = resultOf<LiveResult>("live");
   const most = Math.max(...live.rounds.map(({ sessions }) => sessions));

@@ -11,7 +11,7 @@ import { tuningPlot } from "./tuning.js";
 
 const FOLDER = "docs/pictures/";
 
-/** Every plot of saved results as SVG, by its path from the repository's root. */
+/** Returns every plot of saved results as SVG, by its path from the repository's root. */
 export function plots(): ReadonlyMap<string, string> {
   return new Map([
     [`${FOLDER}finals.svg`, finalsPlot()],

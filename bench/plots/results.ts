@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ResultOrigin } from "../save-result.js";
 
-/** The repository, from `dist/bench/plots`. */
+/** Path of the repository, from `dist/bench/plots`. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Reads a saved result; `name` is its path from `bench/results`, without `.json`. */
@@ -14,7 +14,7 @@ export function readJson<T>(path: string): ResultOrigin & T {
   return JSON.parse(readFileSync(`${ROOT}${path}`, "utf8"));
 }
 
-/** The value below which `share` of the samples lie. */
+/** Returns the value below which `share` of the samples lie. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

@@ -19,10 +19,13 @@ const QUANTITIES: readonly (readonly [name: string, label: string])[] = [
   ["temporary", "temporary and spooled files"],
 ];
 const ROW = 58;
-/** Points of a curve, each the median of the readings around it. */
+/** Number of points in a curve, each the median of the readings around it. */
 const POINTS = 60;
 
-/** Memory, handles, files, connections and event loop delay over a soak in real time and one in fast motion. */
+/**
+ * Draws memory, handles, files, connections and event loop delay over a soak in real time and one in fast
+ * motion.
+ */
 export function soakPlot(): string {
   const runs = [
     { result: resultOf<SoakResult>("soak"), colour: "a" as const, name: "real time" },
@@ -80,7 +83,10 @@ function valuesOf(readings: SoakResult["readings"], name: string): readonly numb
   return name === "temporary" ? own.map((count, nth) => count + (readings["spooled"]?.[nth] ?? 0)) : own;
 }
 
-/** Growth from the second quarter to the end in per cent of the median; a count if the median is 0. */
+/**
+ * Returns the growth from the second quarter to the end, in per cent of the median; a count if the median is
+ * 0.
+ */
 function driftOf({ drifts }: SoakResult, name: string): string {
   const drift = drifts.find(({ quantity }) => quantity === name);
   if (drift === undefined) return "";
@@ -95,7 +101,7 @@ function line(points: readonly number[], panel: Panel, y: (value: number) => num
   return `<polyline class="line ${colour}" stroke-width="2" points="${path}"/>`;
 }
 
-/** The smallest of 1, 2, 4, 5 and 8 times a power of ten at or above the value. */
+/** Returns the smallest of 1, 2, 4, 5 and 8 times a power of ten at or above the value. */
 function niceAbove(value: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(value));
   return magnitude * ([1, 2, 4, 5, 8].find((factor) => factor * magnitude >= value) ?? 10);

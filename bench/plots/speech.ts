@@ -42,10 +42,10 @@ interface SynthesisResult extends FirstSounds {
   }[];
 }
 
-/** Solver steps of a stream, the service's default. */
+/** Number of solver steps of a stream, the service's default. */
 const NFE = 16;
 
-/** First sound of one stream in chunks by the length of its text, idle. */
+/** Draws first sound of one stream in chunks by the length of its text, idle. */
 export function firstAudioPlot(): string {
   const first = resultOf<FirstSoundResult>("first-sound");
   const synthesis = resultOf<SynthesisResult>("synthesis");
@@ -102,7 +102,7 @@ export function firstAudioPlot(): string {
   );
 }
 
-/** First audio by number of streams that start together. */
+/** Draws first audio by the number of streams that start together. */
 export function burstPlot(): string {
   const first = resultOf<FirstSoundResult>("first-sound");
   const synthesis = resultOf<SynthesisResult>("synthesis");
@@ -147,7 +147,7 @@ export function burstPlot(): string {
   );
 }
 
-/** A line for each way to serve a burst: percentiles of the first audio by the number of streams. */
+/** Returns a line for each way to serve a burst: percentiles of first audio by the number of streams. */
 function burstLines(first: FirstSoundResult, synthesis: SynthesisResult) {
   const rounds = synthesis.rounds.filter(({ nfe }) => nfe === NFE);
   const single = first.firstSound.flatMap(({ firstSoundMs }) => firstSoundMs);

@@ -23,7 +23,7 @@ interface TuningResult {
 
 const ROW = 46;
 
-/** The figure that a setting moves, for each of its values: median and p95 with intervals. */
+/** Draws the measurement that a setting affects, for each of its values: median and p95 with intervals. */
 export function tuningPlot(name: string): string {
   const result = resultOf<TuningResult>("tuning");
   const { setting, metric, runs } = result.settings.find((each) => each.setting === name)!;

@@ -15,7 +15,7 @@ interface WiresResult {
 }
 
 /**
- * What every protocol adds to ours, from the saved result.
+ * Renders the delay that every protocol adds to ours, from the saved result.
  * @public Used by scripts/docs.mjs.
  */
 export function wireTable(): string {

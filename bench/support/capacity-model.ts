@@ -1,8 +1,8 @@
 /** Measurements of one machine, as inputs for planning a fleet. Rates are per second. */
 export interface CapacityInputs {
-  /** Live sessions on one worker, which is one core. */
+  /** Number of live sessions on one worker, which is one core. */
   readonly sessionsPerWorker: number;
-  /** Live sockets on one front. */
+  /** Number of live sockets on one front. */
   readonly sessionsPerFront: number;
   readonly bytesPerSecond: number;
   readonly framesPerSecond: number;
@@ -14,26 +14,30 @@ export interface CapacityInputs {
   readonly busServers: number;
   /** Bandwidth of one server's network, in each direction. */
   readonly networkGbits: number;
-  /** Sessions of a cell; cells share only the database. */
+  /** Number of sessions in a cell; cells share only the database. */
   readonly cellSessions: number;
   readonly sessionSeconds: number;
-  /** Credits are held ahead for this many seconds of audio. */
+  /** Number of seconds of audio for which credits are held ahead. */
   readonly holdSeconds: number;
   /**
-   * Openings, extensions and charges that one PostgreSQL handles if services batch many into a statement.
+   * Number of openings, extensions and charges per second that one PostgreSQL handles if services batch many
+   * into a statement.
    */
   readonly ledgerPerSecond: number;
-  /** The same for one organization, whose account row is locked each time. */
+  /** Number of these per second for one organization, whose account row is locked each time. */
   readonly ledgerPerSecondOfOne: number;
-  /** Once a second each service stores the costs of its open holds as one value: CPU time per hold. */
+  /**
+   * CPU time per hold of the journal: once a second, each service stores the costs of its open holds as one
+   * value.
+   */
   readonly journalMicrosPerHold: number;
-  /** PostgreSQL cores that the journal may use. */
+  /** Number of PostgreSQL cores that the journal may use. */
   readonly journalCores: number;
   readonly synthesisRealTimeFactor: number;
   readonly synthesisStreamsPerSession: number;
 }
 
-/** The resources that a number of sessions needs. */
+/** Resources that a number of sessions needs. */
 export interface CapacityRow {
   readonly sessions: number;
   readonly cells: number;
@@ -56,7 +60,7 @@ interface Wall {
   readonly remedy: string;
 }
 
-/** @returns the resources for this many live sessions, plus a tenth as many streams of speech */
+/** @returns the resources for this many live sessions, plus a tenth as many speech streams */
 export function plan(sessions: number, inputs: CapacityInputs): CapacityRow {
   const { framesPerSecond, busMicrosPerFrame, synthesisStreamsPerSession, synthesisRealTimeFactor } = inputs;
   const synthesisStreams = sessions * synthesisStreamsPerSession;
@@ -114,7 +118,7 @@ export function wallsOf(inputs: CapacityInputs): readonly Wall[] {
   return walls.sort((one, other) => one.sessions - other.sessions);
 }
 
-/** Openings, charges and further holds of one session in a second. */
+/** Returns the openings, charges and further holds of one session per second. */
 function ledgerRate({ sessionSeconds, holdSeconds }: CapacityInputs): number {
   return 2 / sessionSeconds + 1 / holdSeconds;
 }

@@ -10,7 +10,7 @@ export interface CellOptions {
   readonly fronts: number;
   readonly nodes: number;
   readonly sessionsPerNode: number;
-  /** Nodes on which each front has lanes. */
+  /** Number of nodes on which each front has lanes. */
   readonly lanesPerFront: number;
   readonly sessionSeconds: number;
   readonly seconds: number;
@@ -28,7 +28,7 @@ export interface CellOptions {
 export interface CellFigures {
   /** Load of the fullest node at each observation. */
   readonly highestShares: readonly number[];
-  /** After each loss: the largest number of its sessions that one node got, relative to an even share. */
+  /** Largest number of sessions that one node received after each loss, relative to an even share. */
   readonly herds: readonly number[];
   /** Largest load of a node, in sessions. */
   readonly mostOnNode: number;
@@ -44,22 +44,22 @@ const LOOK_TICKS = 10;
 
 interface Node {
   used: number;
-  /** As reported in the last heartbeat. */
+  /** Load reported in the last heartbeat. */
   reported: number;
   isLost: boolean;
 }
 
 interface Front {
   readonly lanes: Node[];
-  /** Sessions that the front itself has placed on a node since its last heartbeat. */
+  /** Number of sessions that the front itself has placed on a node since its last heartbeat. */
   readonly since: Map<Node, number>;
-  /** Sessions, by node. */
+  /** Number of sessions, by node. */
   readonly sessions: Map<Node, number>;
 }
 
 /**
  * Simulates one cell: sessions arrive at a random front, stay for an exponentially distributed time, and each
- * is placed on the node that the front's rule picks among its lanes, by heartbeats up to half a second old.
+ * is placed on the node that the front's rule chooses among its lanes, by heartbeats up to half a second old.
  * Sessions of a lost node are placed again immediately, and fronts take lanes on new nodes.
  */
 export function simulateCell(options: CellOptions): CellFigures {
@@ -117,7 +117,7 @@ export function simulateCell(options: CellOptions): CellFigures {
   return { highestShares, herds, mostOnNode, refused, placed };
 }
 
-/** A node is lost with its sessions: each front places its own again, then takes another lane. */
+/** Loses a node with its sessions: each front places its sessions again, then takes another lane. */
 function loseNode(cell: {
   readonly nodes: Node[];
   readonly fronts: readonly Front[];
@@ -141,19 +141,22 @@ function loseNode(cell: {
   return moved === 0 ? 1 : Math.max(...gained) / (moved / nodes.length);
 }
 
-/** Adds a node: as many fronts as have a lane on any other node take one there, each for its fullest lane. */
+/**
+ * Adds a node: as many fronts as have a lane on any other node take one there, in place of their fullest
+ * lane.
+ */
 function joinNode(nodes: Node[], fronts: readonly Front[], random: () => number): void {
   const joined = newNode();
   nodes.push(joined);
   for (const { lanes } of fronts) {
     if (random() >= lanes.length / nodes.length) continue;
     const fullest = lanes.reduce((most, node) => (node.reported > most.reported ? node : most));
-    // Its sessions there stay until they end.
+    // The sessions there stay until they end.
     lanes[lanes.indexOf(fullest)] = joined;
   }
 }
 
-/** Also chooses between two random nodes, among those where the front has no lane. */
+/** Adds a lane: also chooses between two random nodes, among those on which the front has no lane. */
 function addLane({ lanes }: Front, nodes: readonly Node[], random: () => number): void {
   const others = nodes.filter((node) => !lanes.includes(node));
   const [one, other] = [pick(others, random), pick(others, random)];
@@ -180,7 +183,7 @@ function choose(
   return load(other) < load(one) ? other : one;
 }
 
-/** Each session ends with the same probability. */
+/** Ends each session with the same probability. */
 function endSome(front: Front, probability: number, random: () => number): void {
   for (const [node, sessions] of front.sessions) {
     const ended = Math.min(sessions, poisson(sessions * probability, random));

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 
-/** `models/recipes/data/text`, seen from `dist/bench/support`. */
+/** Path of `models/recipes/data/text`, from `dist/bench/support`. */
 const TEXTS = fileURLToPath(new URL("../../../models/recipes/data/text/", import.meta.url));
 
 /** Reads the lines of a corpus compressed with Brotli, such as `kk.txt.br`. */

@@ -6,7 +6,7 @@ import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import type { SpeakerModel } from "../../native/models/speaker-model.js";
 import { speakerTone } from "./marked-speakers.js";
 
-/** Results of sherpa-onnx on the tiny package for diarization; see `npm run bench -- diarization-peer`. */
+/** Results of sherpa-onnx on the tiny diarization package; see `npm run bench -- diarization-peer`. */
 export const DIARIZATION_REFERENCE = fileURLToPath(
   new URL("../../../test/fixtures/adapters/diarization-reference.json", import.meta.url),
 );
@@ -25,7 +25,7 @@ export interface DiarizationCase {
   readonly threshold: number;
 }
 
-/** Audio that ends within a window, at its end, at the end of the first, and within it. */
+/** Audio that ends within a window, at its end, at the end of the first window, and within it. */
 export const DIARIZATION_CASES: readonly DiarizationCase[] = [
   { seconds: 33.7, speakerCount: null, threshold: 0.5 },
   { seconds: 34, speakerCount: null, threshold: 0.5 },

@@ -12,9 +12,9 @@ export interface EngineProcess {
   /** Standard output and error of the process so far. */
   output(): string;
   cpuSeconds(): number;
-  /** SIGTERM; settles with the exit code. */
+  /** Sends SIGTERM; settles with the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL; settles when it has ended. */
+  /** Sends SIGKILL; settles when the process has ended. */
   kill(): Promise<void>;
 }
 

@@ -11,18 +11,18 @@ import { openWav, WavAudio } from "../../native/transcription/file-audio.js";
 import { performTask } from "../../native/transcription/perform.js";
 import { openDecoder } from "../../src/input/media/file-decoder.js";
 
-/** The longest file that the service accepts. */
+/** Length of the longest file that the service accepts. */
 const MAX_SECONDS = 7_200;
 
 export interface HeardFile {
   readonly text: string;
   readonly audioSeconds: number;
-  /** Without decoding of the container. */
+  /** Processing time without decoding of the container. */
   readonly workSeconds: number;
 }
 
 /**
- * Transcribes files as the service does: its decoder processes and its engine, whose only worker is this
+ * Transcribes files as the service does: with its decoder processes and its engine, whose only worker is this
  * thread.
  */
 export class FileListener {
@@ -58,7 +58,7 @@ export class FileListener {
   }
 
   /**
-   * @param path in any container format that the service accepts
+   * @param path file in any container format that the service accepts
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`
    */
   async hear(path: string): Promise<HeardFile> {
@@ -78,7 +78,7 @@ export class FileListener {
     };
   }
 
-  /** The samples of the last file, as the recogniser heard them. */
+  /** Returns the samples of the last file, as the recogniser received them. */
   async samples(): Promise<Int16Array> {
     const { sampleRateHz } = this.#recognizer.model.manifest;
     const audio = await WavAudio.open(await openWav(this.#wavPath), sampleRateHz);

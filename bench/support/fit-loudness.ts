@@ -20,17 +20,17 @@ const WINDOW_SAMPLES = 1_024;
 const HIGH_HZ = 12_000;
 const FLOOR = 1e-4;
 /**
- * Upper limit of the normalised log-mel. Without it a sentence with bands at 3 becomes 1.8 LU too quiet; of
- * 1.6 to 2.6 this one has the smallest errors on sentences that are neither fitted to nor measured.
+ * Upper limit of the normalised log-mel. Without it, a sentence with bands at 3 becomes 1.8 LU too quiet; of
+ * 1.6 to 2.6, this value has the smallest errors on sentences used neither for fitting nor for measuring.
  */
 const CEILING = 2.2;
-/** Frames at both ends of a piece are faded, or half of their window is silence. */
+/** Number of frames to skip at both ends of a piece, which are faded, or half of whose window is silence. */
 const EDGE_FRAMES = 3;
 
 /**
  * Learns to predict the loudness of a mel spectrogram. Per band, the log-mel of the spoken samples is a line
- * over the normalised log-mel they were made from; the scatter around the line adds to the mean power, which
- * the intercept takes in. The remaining error is one number per voice.
+ * over the normalised log-mel that they were synthesized from; the scatter around the line adds to the mean
+ * power, which the intercept includes. The remaining error is one number per voice.
  */
 export function fitLoudness(
   samples: readonly LevelSample[],
@@ -64,7 +64,9 @@ export function fitLoudness(
   };
 }
 
-/** Adds the log-mel of a piece's samples, frame by frame, paired with the mel they were synthesized from. */
+/**
+ * Adds the log-mel of a piece's samples, frame by frame, paired with the mel that they were synthesized from.
+ */
 function addFrames(
   lines: readonly Line[],
   { mel, trim, pcm }: LevelSample,
@@ -96,7 +98,10 @@ function addFrames(
   }
 }
 
-/** K-weight at the middle of each band times its width: bands of unit area average over their range. */
+/**
+ * Returns the K-weight at the middle of each band times its width: bands of unit area average over their
+ * range.
+ */
 function bandWeights(bands: number, sampleRateHz: number): number[] {
   const edges = melEdgesHz(bands);
   return Array.from({ length: bands }, (_, band) => {
@@ -104,7 +109,10 @@ function bandWeights(bands: number, sampleRateHz: number): number[] {
   });
 }
 
-/** Slaney's scale: linear below 1 kHz, which is 15 mel; 27 mel for a factor of 6.4 above. */
+/**
+ * Returns band edges on Slaney's scale: linear below 1 kHz, which is 15 mel; 27 mel for a factor of 6.4
+ * above.
+ */
 function melEdgesHz(bands: number): number[] {
   const highMel = 15 + (27 * Math.log(HIGH_HZ / 1_000)) / Math.log(6.4);
   return Array.from({ length: bands + 2 }, (_, i) => {

@@ -4,21 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isFree } from "../../src/store/postgres/loopback-port.js";
 
-/** Below the range from which private databases draw their ports. */
+/** Lowest port, below the range from which private databases draw theirs. */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 const TRIES = 50;
 
-/**
- * Holds a file for each port handed out in this run. The test runner removes its folder itself.
- */
+/** Folder with a file for each port handed out in this run. The test runner removes it. */
 const OF_RUN = process.env["TEST_PORTS_DIR"];
 const TAKEN = OF_RUN ?? join(tmpdir(), `dauys-ports-${process.pid}`);
 if (OF_RUN === undefined) process.once("exit", () => rmSync(TAKEN, { recursive: true, force: true }));
 
 /**
- * Returns a free loopback port that no other process of this test run gets: a port that merely looks free may
- * be taken by another test before a service listens on it.
+ * Returns a free loopback port that no other process of this test run gets: another test may take a port that
+ * merely looks free before a service listens on it.
  * @throws {Error} if none is found
  */
 export async function freePort(): Promise<number> {

@@ -18,7 +18,7 @@ import { readManifest } from "../../native/models/find-packages.js";
 import { packageFiles } from "../../native/models/package-files.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-/** Programs to run there; their imports are included. */
+/** Programs to run on that machine; their imports are included. */
 const PROGRAMS = [
   "dist/bench/main.js",
   "dist/bench/micro/gpu.js",
@@ -26,12 +26,15 @@ const PROGRAMS = [
   "dist/native/devices/trial-process.js",
 ];
 const MODELS = ["models/svc-kk-v1", "models/svc-kk-ru-v2"];
-/** onnxruntime-node contains libraries for every platform, and packages that only its installation needs. */
+/**
+ * Name of the runtime's package, which contains libraries for every platform, and packages that only its
+ * installation needs.
+ */
 const RUNTIME = "onnxruntime-node";
 const IMPORTS = /(?:\bfrom\s+|\bimport\s+|\bimport\()"([^"]+)"/g;
 
 const START = `#!/bin/sh
-# ./bench-gpu [options of the bench]: what \`npm run bench -- gpu\` does, without npm. Results lie in bench/results.
+# ./bench-gpu [options of the bench]: what \`npm run bench -- gpu\` does, without npm. Results are in bench/results.
 cd "$(dirname "$0")"
 [ -d runtime ] && export LD_LIBRARY_PATH="$PWD/runtime\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 name=gpu
@@ -40,8 +43,8 @@ exec ./node dist/bench/main.js $name "$@"
 `;
 
 /**
- * Writes node, the runtime, the shipped graphs and this bench into one file, compressed according to its
- * extension.
+ * Writes node, the runtime, the shipped graphs and this bench into one file, compressed according to
+ * its extension.
  *
  * @param runtime a folder with libonnxruntime.so.1 and its CUDA provider, of the release of onnxruntime-node;
  *   null for none
@@ -67,7 +70,7 @@ export async function packBench(file: string, runtime: string | null): Promise<v
   }
 }
 
-/** Collects every file of ours and every package that these import. */
+/** Collects our files and the packages that these programs import, directly or not. */
 async function importsOf(programs: readonly string[]) {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -92,7 +95,7 @@ async function putPackage(name: string, folder: string): Promise<void> {
   const from = join("node_modules", name);
   if (name !== RUNTIME) return await cp(join(ROOT, from), join(folder, from), { recursive: true });
   await put(join(from, "package.json"), folder);
-  // One folder, named after the Node-API version it was built for.
+  // There is one folder, named after the Node-API version that it was built for.
   const [binding = ""] = await readdir(join(ROOT, from, "bin"));
   for (const part of ["dist", join("bin", binding, process.platform, process.arch)]) {
     await cp(join(ROOT, from, part), join(folder, from, part), { recursive: true });

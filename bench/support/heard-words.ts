@@ -6,7 +6,7 @@ import type { SpeechRequest, SpeechWord } from "../../src/client/speech-types.js
 /** Difference between a word's times from the synthesizer and from the recogniser. */
 interface HeardWord {
   readonly word: string;
-  /** Seconds; positive if the word is reported too late. */
+  /** Difference of starts in seconds; positive if the word is reported too late. */
   readonly startDifference: number;
   readonly endDifference: number;
 }
@@ -20,7 +20,7 @@ export interface HeardSpeech {
   readonly heard: readonly HeardWord[];
   /**
    * Seconds from the first sound in the audio to the recogniser's start of the first word: it outputs letters
-   * after they are spoken. Null if it did not understand that word.
+   * after they are spoken. Null if it misrecognised that word.
    */
   readonly onsetLateness: number | null;
   readonly words: readonly SpeechWord[];
@@ -83,7 +83,7 @@ function scored<T extends Timed>({ word, start, end }: T): Timed {
   return { word: normalizeForScoring(word), start, end };
 }
 
-/** Finds the words in both, in order: the longest common subsequence. */
+/** Finds the words that both contain, in order: the longest common subsequence. */
 function commonWords(a: readonly Timed[], b: readonly Timed[]): (readonly [Timed, Timed])[] {
   const lengths = Array.from({ length: a.length + 1 }, () => new Int32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {

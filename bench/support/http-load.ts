@@ -8,7 +8,7 @@ export interface HttpLoad {
   readonly durationMs: number;
 }
 
-/** Latencies in milliseconds of all answers within the time, unordered. */
+/** Latencies in milliseconds of all responses within the time, unordered. */
 export interface HttpLoadResult {
   readonly latenciesMs: Float64Array;
   readonly perSecond: number;
@@ -17,7 +17,7 @@ export interface HttpLoadResult {
 const OK = "HTTP/1.1 200";
 
 /**
- * Repeats a request on each connection, one at a time. Counts bytes instead of parsing: all answers to a
+ * Repeats a request on each connection, one at a time. Counts bytes instead of parsing: all responses to a
  * request have the length of the connection's first one. A load generator that costs more than the server
  * would only measure itself.
  */
@@ -56,7 +56,7 @@ function askUntil(endMs: number, { port, request }: HttpLoad): Promise<number[]>
   });
 }
 
-/** Computes the length of an answer from its head, which must arrive in one piece. */
+/** Computes the length of a response from its head, which must arrive in one piece. */
 function checkAnswer(bytes: Buffer, known: number | null, socket: Socket): number | null {
   if (bytes.toString("latin1", 0, OK.length) !== OK) {
     socket.destroy(new Error(`expected ${OK}, received ${bytes.toString("latin1", 0, 40)}`));

@@ -18,23 +18,23 @@ export interface LiveRunOptions {
   readonly url: string;
   readonly key: string;
   readonly pcm: Int16Array;
-  /** Samples of each message, or a list of sizes that is repeated. */
+  /** Number of samples in each message, or a list of sizes that is repeated. */
   readonly messageSamples: number | readonly number[];
   /**
-   * In real time, like a microphone: each message is sent when its last sample has been spoken. Otherwise
-   * unpaced.
+   * Whether messages are sent in real time, like a microphone: each when its last sample has been spoken.
+   * Otherwise they are sent unpaced.
    */
   readonly isPaced: boolean;
   readonly sampleRateHz?: number;
   readonly query?: string;
-  /** Called before each message; true stops the speaker early. */
+  /** Called before each message; returns true to stop the speaker early. */
   readonly isOver?: () => boolean;
   readonly onMessage?: (message: StreamServerMessage) => void;
-  /** Called after each message has left, with the samples sent so far. */
+  /** Called after each message was sent, with the samples sent so far. */
   readonly onSent?: (sentSamples: number) => void;
 }
 
-/** Speaks `pcm` into a live session, says `close`, and collects everything until the socket closes. */
+/** Speaks `pcm` into a live session, sends `close`, and collects everything until the socket closes. */
 export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
   const { pcm, isPaced, sampleRateHz = 16_000, isOver = () => false } = options;
   const sizes =

@@ -3,9 +3,9 @@ import { type MetricValues, readMetrics, risen } from "./operator-metrics.js";
 import type { ServiceProcess } from "./service-process.js";
 import { GAP_SAMPLES, SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.js";
 
-/** Size of usual client messages: 40 ms. */
+/** Size of a typical client message: 40 ms. */
 export const MESSAGE_SAMPLES = 640;
-/** People do not all start speaking at the same moment. */
+/** Period over which sessions start, because people do not all start speaking at the same moment. */
 const SPREAD_MS = 2_000;
 
 /** Paced sessions that all receive the same stream. */
@@ -20,12 +20,12 @@ export interface LiveRound {
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
   readonly residentBytes: number;
-  /** Time of the live workers: awake, and inside graph runs. */
+  /** Time for which the live workers were awake, and inside graph runs. */
   readonly workerBusySeconds: number;
   readonly workerRunSeconds: number;
   readonly steps: number;
   readonly stepSeconds: number;
-  /** As read after the last session closed. */
+  /** Values read after the last session closed. */
   readonly metrics: MetricValues;
 }
 
@@ -34,7 +34,7 @@ export async function runLiveRound(parts: {
   readonly operatorPort: number;
   readonly stream: SpokenStream;
   readonly sessions: number;
-  /** Parameters of the socket's address. */
+  /** Query parameters of the socket. */
   readonly query?: string;
 }): Promise<LiveRound> {
   const { service, operatorPort, stream, sessions, query } = parts;
@@ -78,8 +78,8 @@ export async function runLiveRound(parts: {
 }
 
 /**
- * Latencies of one session. The final of an utterance is the last one that ends within half a second of the
- * utterance's end.
+ * Returns the latencies of one session. The final of an utterance is the last one that ends within half a
+ * second of the utterance's end.
  */
 export function timesOf(live: LiveRun, stream: SpokenStream) {
   const wallOf = (sample: number) => live.startedAtMs + (sample / SAMPLE_RATE_HZ) * 1_000;

@@ -10,21 +10,21 @@ const REALTIME_HZ = 24_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A protocol that carries live sessions, with the options that a session is opened with. */
+/** A protocol for live sessions, with the options with which a session is opened. */
 export interface LiveWire {
   readonly name: string;
   /** Path and query of the socket. */
   readonly path: string;
   readonly sampleRateHz: number;
-  /** The wire of ours that ends utterances by the same rule; null for that wire itself. */
+  /** Our own wire that ends utterances by the same rule; null for that wire itself. */
   readonly reference: string | null;
-  /** Sent when the socket is open. */
+  /** Message sent when the socket is open. */
   readonly opening: string | null;
-  /** Sent after the audio; null if the client just closes. */
+  /** Message sent after the audio; null if the client just closes. */
   readonly closing: string | null;
   isReady(message: Json): boolean;
   audio(pcm: Uint8Array): Uint8Array | string;
-  /** Text of a final; null for other messages. */
+  /** Returns the text of a final; null for other messages. */
   finalText(message: Json): string | null;
 }
 
@@ -44,7 +44,7 @@ interface ListenResults {
   readonly channel: { readonly alternatives: readonly { readonly transcript: string }[] };
 }
 
-/** Every live protocol, next to ours with the same rule for the end of an utterance. */
+/** Every live protocol, next to our own with the same rule for the end of an utterance. */
 export const LIVE_WIRES: readonly LiveWire[] = [
   { ...STREAM, name: FIXED, path: "/v1/stream?eou_ms=200" },
   {
@@ -53,7 +53,7 @@ export const LIVE_WIRES: readonly LiveWire[] = [
     reference: FIXED,
     path: `/v1/listen?encoding=linear16&sample_rate=${SAMPLE_RATE_HZ}&endpointing=200&interim_results=true`,
     closing: '{"type":"CloseStream"}',
-    // Deepgram's protocol has no message for it.
+    // Deepgram's protocol has no message for readiness.
     isReady: () => true,
     finalText: (message) =>
       message["type"] === "Results" && message["is_final"] === true
@@ -90,7 +90,7 @@ export const LIVE_WIRES: readonly LiveWire[] = [
     ...STREAM,
     name: "/v2/listen",
     reference: ADAPTIVE,
-    // Half of 700 ms.
+    // The threshold is half of 700 ms.
     path: `/v2/listen?encoding=linear16&sample_rate=${SAMPLE_RATE_HZ}&eot_threshold=0.5`,
     closing: '{"type":"CloseStream"}',
     isReady: ({ type }) => type === "Connected",
@@ -98,7 +98,7 @@ export const LIVE_WIRES: readonly LiveWire[] = [
   },
 ];
 
-/** The end of each utterance to its final, in milliseconds; null for one without a final. */
+/** Time from the end of each utterance to its final, in milliseconds; null for one without a final. */
 export type Delays = readonly (number | null)[];
 
 /** Speaks a stream over a wire, like a microphone, and times its finals. */
@@ -143,7 +143,7 @@ async function speakPaced(socket: WebSocket, wire: LiveWire, pcm: Int16Array): P
   for (let sent = 0; sent < audio.length; ) {
     const part = audio.subarray(sent, sent + messageSamples);
     sent += part.length;
-    // A message leaves once its last sample has been spoken.
+    // Send a message once its last sample has been spoken.
     await sleepUntil(startedAtMs + (1_000 * sent) / wire.sampleRateHz);
     socket.send(wire.audio(littleEndianBytes(part)));
   }

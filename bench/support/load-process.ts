@@ -7,15 +7,15 @@ import { recognizerIn } from "./recognizer.js";
 
 /** Cost of loading a package in an otherwise empty process. Bytes are resident. */
 export interface LoadFigures {
-  /** Includes the hash check. */
+  /** Loading time, which includes the hash check. */
   readonly loadMs: number;
   readonly beforeBytes: number;
   readonly loadedBytes: number;
   /** The part of `loadedBytes` in file pages, which the system may reclaim. */
   readonly mappedBytes: number;
-  /** Peak so far. */
+  /** Peak memory so far. */
   readonly peakBytes: number;
-  /** After a recogniser has transcribed an utterance; null for voices. */
+  /** Memory after a recogniser has transcribed an utterance; null for voices. */
   readonly workedBytes: number | null;
   readonly workedPeakBytes: number | null;
 }
@@ -29,7 +29,7 @@ const startedAtMs = performance.now();
 if (manifest?.task === "transcription") {
   const { model } = await recognizerIn(folder);
   const loaded = figures();
-  // Quiet noise: only its length matters.
+  // Use quiet noise, since only its length matters.
   const pcm = Float32Array.from(
     { length: Number(seconds) * SECOND_SAMPLES },
     (_, i) => Math.sin(i * i) / 100,

@@ -1,4 +1,4 @@
-/** Blocks of 400 ms, each starting 100 ms after the previous one. */
+/** Length of a block; each starts 100 ms after the previous one. */
 const BLOCK_SECONDS = 0.4;
 const STEP_SECONDS = 0.1;
 const ABSOLUTE_GATE_LUFS = -70;
@@ -51,8 +51,8 @@ function mean(values: readonly number[]): number {
 }
 
 /**
- * The high shelf at 1.68 kHz, which models the head. The standard's coefficients for 48 kHz, from their
- * analogue prototype at any rate.
+ * Returns the high shelf at 1.68 kHz, which models the head: the standard's coefficients for 48 kHz, from
+ * their analogue prototype at any rate.
  */
 function shelf(sampleRateHz: number): Biquad {
   const gain = 10 ** (3.999843853973347 / 20);
@@ -70,7 +70,7 @@ function shelf(sampleRateHz: number): Biquad {
   };
 }
 
-/** Second stage: a high-pass at 38 Hz. */
+/** Returns the second stage: a high-pass at 38 Hz. */
 function highPass(sampleRateHz: number): Biquad {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;

@@ -1,7 +1,7 @@
 import { toInt16 } from "../../core/domain/audio/pcm.js";
 
 const RATE_HZ = 16_000;
-/** Tones by which the tiny package for diarization tells speakers apart, in Hz. */
+/** Tones in Hz by which the tiny diarization package identifies speakers. */
 const SPEAKER_TONES = [300, 900, 2_500] as const;
 const TONE_LEVEL = 0.25;
 const SPEECH_LEVEL = 0.3;

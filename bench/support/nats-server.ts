@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { freePort } from "./free-port.js";
 import { cpuSecondsOf } from "./service-process.js";
 
-/** Debian's package, which `npm test` installs if run as root. */
+/** Program of Debian's package, which `npm test` installs if run as root. */
 const COMMAND = "nats-server";
 
 const LISTENS_WITHIN_MS = 60_000;
@@ -14,14 +14,14 @@ const POLL_MS = 20;
 export const WITHOUT_NATS: string | false =
   spawnSync(COMMAND, ["--version"]).error === undefined
     ? false
-    : "no nats-server here (apt-get install nats-server)";
+    : "nats-server is not installed (apt-get install nats-server)";
 
 export interface NatsServerOptions {
   /** Listening address; 127.0.0.1 by default. */
   readonly host?: string;
   /** Address that clients use, if not `host`. */
   readonly reachedAt?: string;
-  /** Any free port if absent. */
+  /** Port; any free one if absent. */
   readonly port?: number;
   /** Prefix of the command, which selects where it runs. */
   readonly within?: readonly string[];
@@ -77,7 +77,7 @@ export class NatsServer {
     }
   }
 
-  /** Ends immediately, as with `kill -9`. */
+  /** Kills the server immediately, as with `kill -9`. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === null) return;

@@ -18,7 +18,7 @@ export async function readMetrics(operatorPort: number): Promise<MetricValues> {
   return values;
 }
 
-/** Increase of a counter. */
+/** Returns the increase of a counter. */
 export function risen(before: MetricValues, after: MetricValues, name: string): number {
   return (after.get(name) ?? 0) - (before.get(name) ?? 0);
 }

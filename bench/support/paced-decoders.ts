@@ -57,7 +57,7 @@ export function runEngine(
   });
 }
 
-/** Does the same with the peer: one thread accepts due audio and decodes all ready streams as a batch. */
+/** Feeds the peer in the same way: one thread accepts due audio and decodes all ready streams as a batch. */
 export function runPeer(
   peer: PeerRecognizer,
   stream: SpokenStream,
@@ -95,7 +95,7 @@ export function runPeer(
   });
 }
 
-/** Hands every session its frames when they are due (unpaced: always), then lets the decoder work. */
+/** Gives every session its frames when they are due (unpaced: always), then lets the decoder work. */
 async function feed(
   { pcm }: SpokenStream,
   startsAtMs: readonly number[],
@@ -130,7 +130,7 @@ async function measured(
   const { sessions } = options;
   const cpuBefore = process.cpuUsage();
   const beganMs = performance.now();
-  // People do not all start speaking at the same moment.
+  // Spread the starts, because people do not all start speaking at the same moment.
   const startsAtMs = Array.from({ length: sessions }, (_, index) => beganMs + (index * 2_000) / sessions);
   const heard = await run(startsAtMs);
   const { user, system } = process.cpuUsage(cpuBefore);

@@ -6,12 +6,12 @@ import { errorRates } from "../evaluate/error-rates.js";
 import { groupBy } from "../evaluate/group-by.js";
 import type { SteppedAnswer, SteppedSession } from "./stepped-session.js";
 
-/** Half of the default threshold: later partials may be the second pass's. */
+/** Half of the default threshold; later partials may come from the second pass. */
 const HALFWAY_SAMPLES = 3 * 640;
 
 type Partial = Extract<SteppedAnswer, { type: "partial" }>;
 
-/** The same recogniser, with the streaming head's raw letters as partials. */
+/** Returns the same recogniser, with the streaming head's raw letters as partials. */
 export function withLetters({ model, utterances }: Recognizer): Recognizer {
   const { tokenSearch } = utterances;
   const searchAside = tokenSearch.searchAside?.bind(tokenSearch);
@@ -22,7 +22,7 @@ export function withLetters({ model, utterances }: Recognizer): Recognizer {
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/** Quality of partials, measured against their finals. */
+/** Measures the quality of partials against their finals. */
 export function qualityOf(sessions: readonly SteppedSession[]) {
   const last: ScoredPair[] = [];
   const spoken: ScoredPair[] = [];
@@ -65,7 +65,7 @@ function stableWordsOf(partial: Partial | undefined): string[] {
   return partial === undefined ? [] : wordsOf([...partial.text].slice(0, partial.stable).join(""));
 }
 
-/** Complete words that the next partial changed. */
+/** Counts the complete words that the next partial changed. */
 function replaced(before: Partial, after: Partial): number {
   const words = wordsOf(after.text);
   return wordsOf(before.text)
@@ -73,7 +73,7 @@ function replaced(before: Partial, after: Partial): number {
     .filter((word, index) => words[index] !== word).length;
 }
 
-/** Word edits to the nearest beginning of the final. */
+/** Counts the word edits to the nearest prefix of the final. */
 function editsToBeginning(stable: readonly string[], words: readonly string[]): number {
   return Math.min(...["", ...words].map((_, count) => editDistance(words.slice(0, count), stable)));
 }

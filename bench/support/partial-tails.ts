@@ -2,21 +2,25 @@ import { editDistance } from "../../core/domain/text/error-rate.js";
 import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 
 /**
- * Least delay of a letter after the first sound of its utterance; earlier letters belong to the previous one.
+ * Minimum delay of a letter after the first sound of its utterance; earlier letters belong to the previous
+ * one.
  */
 const SOONEST_SECONDS = 0.08;
 /**
- * Nearly all first letters arrive later than this; earlier ones belong to the previous utterance if the text
+ * Delay that nearly all first letters exceed; earlier ones belong to the previous utterance if the text
  * agrees.
  */
 const SOON_SECONDS = 0.12;
-/** A final that begins farther than this from every known onset matches none of them. */
+/**
+ * Maximum distance of a final's start from its onset; one that is farther from every known onset matches
+ * none.
+ */
 const NEAR_SECONDS = 0.3;
 
 /** An utterance as shown to a listener. */
 export interface ShownUtterance {
   readonly final: string;
-  /** Empty if there was none. */
+  /** Text of the last partial; empty if there was none. */
   readonly lastPartial: string;
   /**
    * Seconds from its first sound to the end of its first partial's audio; null if either is unknown.
@@ -44,7 +48,7 @@ export function shownUtterances(
     });
 }
 
-/** Detects partials that begin with letters of the previous utterance, by time or by text. */
+/** Detects partials that start with letters of the previous utterance, by time or by text. */
 export function beginsWithTail(shown: ShownUtterance, previousFinal: string): boolean {
   const { firstPartialAfter } = shown;
   if (firstPartialAfter !== null && firstPartialAfter <= SOONEST_SECONDS) return true;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SpeakerTurn } from "../../core/domain/diarization/speaker-turns.js";
 
-/** The repository, seen from `dist/bench/support`. */
+/** Path of the repository, from `dist/bench/support`. */
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = join(ROOT, "bench/.cache/peer");
 export const PEER_PACKAGE = "sherpa-onnx-node@1.13.8";
@@ -29,13 +29,13 @@ export interface PeerRecognizer {
 interface PeerResult {
   readonly text: string;
   readonly tokens: readonly string[];
-  /** Seconds of the audio. */
+  /** Seconds from the start of the audio. */
   readonly timestamps: readonly number[];
   /** Log-probs of a transducer's tokens, from logits that were divided by 2. */
   readonly ys_probs: readonly number[];
 }
 
-/** The part of its recogniser of whole utterances that is used here. */
+/** The part of its recogniser for whole utterances that is used here. */
 export interface OfflinePeer {
   createStream(): PeerStream;
   decode(stream: PeerStream): void;
@@ -54,7 +54,7 @@ export interface PeerModule {
   readonly OfflineSpeakerDiarization: new (
     config: object,
   ) => {
-    /** Turns in order of their start, in seconds. */
+    /** Returns turns in order of their start, in seconds. */
     process(samples: Float32Array): readonly SpeakerTurn[];
   };
   readonly SpeakerEmbeddingExtractor: new (config: object) => PeerEmbeddings;
@@ -62,7 +62,7 @@ export interface PeerModule {
 
 /**
  * Installs the peer for the benches and wraps the shipped weights for it, once.
- * @throws an error naming what is missing
+ * @throws an error with the missing requirement
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {
   const { OnlineRecognizer } = await install(modelFolder, "export_nemo_ctc.py");
@@ -77,14 +77,14 @@ export async function preparePeer(modelFolder: string): Promise<(chunkFrames: nu
       },
       enableEndpoint: true,
       rule1MinTrailingSilence: 2.4,
-      // The same silence threshold as ours.
+      // Use the same silence threshold as ours.
       rule2MinTrailingSilence: 0.2,
       rule3MinUtteranceLength: 30,
     });
 }
 
 /**
- * Creates the peer's recogniser of whole utterances with both halves of the shipped weights, one thread,
+ * Creates the peer's recogniser for whole utterances with both halves of the shipped weights, one thread,
  * greedy.
  * @throws as `preparePeer`
  */
@@ -101,7 +101,7 @@ export async function prepareOfflinePeer(modelFolder: string): Promise<OfflinePe
   });
 }
 
-/** Installs the peer next to the benches, once. @throws an error that says what is missing */
+/** Installs the peer next to the benches, once. @throws an error with the missing requirement */
 export async function installPeer(): Promise<PeerModule> {
   await mkdir(CACHE, { recursive: true });
   if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
@@ -112,13 +112,13 @@ export async function installPeer(): Promise<PeerModule> {
 
 async function install(modelFolder: string, script: string): Promise<PeerModule> {
   const peer = await installPeer();
-  // Wrapped each time: the weights may have changed.
+  // Wrap the weights each time, because they may have changed.
   const path = join(ROOT, "bench/peer", script);
   requireRun("/usr/bin/python3", [path, "--model", modelFolder, "--out", CACHE]);
   return peer;
 }
 
-/** Writes a joiner whose log-probs the peer reports as they are. @returns its path */
+/** Writes a joiner whose log-probs the peer reports unchanged. @returns its path */
 export function doubledLogits(joiner: string): string {
   const doubled = join(CACHE, "joiner.onnx");
   const script = join(ROOT, "bench/peer/double_logits.py");
@@ -130,6 +130,6 @@ function requireRun(command: string, args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] });
   if (status === 0) return;
   throw new Error(
-    `Cannot prepare the peer: ${command} ${args[0]} failed; it needs npm and apt-get install python3-onnx python3-numpy`,
+    `Cannot prepare the peer: ${command} ${args[0]} failed; it requires npm and apt-get install python3-onnx python3-numpy`,
   );
 }

@@ -4,7 +4,7 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** Rounded to `digits` after the point; null for no values. */
+/** Returns percentiles rounded to `digits` after the point; null for no values. */
 export function percentiles(values: readonly number[], digits = 0): Percentiles | null {
   if (values.length === 0) return null;
   const sorted = values.toSorted((a, b) => a - b);

@@ -14,15 +14,15 @@ export interface QuietRound {
   readonly cpuPerAudioSecond: number;
   readonly partialsPerSecond: number;
   readonly finals: number;
-  /** From an utterance's beginning, its lead included, to its first partial. */
+  /** Time from an utterance's start, its lead included, to its first partial. */
   readonly firstPartialMs: Percentiles | null;
-  /** From the end of speech to the final. */
+  /** Time from the end of speech to the final. */
   readonly finalMs: Percentiles | null;
   /** Audio not decoded at the end of the round. */
   readonly backlogSeconds: number;
 }
 
-/** The clock of an otherwise idle machine: this process's CPU time, and skipped waits. */
+/** The clock of an otherwise idle machine: this process's CPU time plus skipped waits. */
 class QuietClock {
   #skippedMs = 0;
 
@@ -58,7 +58,7 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
   const finalMs: number[] = [];
   let partials = 0;
   let startedAtMs = 0;
-  /** How long ago a sample of any session was spoken. */
+  /** Returns how long ago a sample of any session was spoken. */
   const sinceMs = (sample: number) => clock.nowMs() - startedAtMs - (1_000 * sample) / sampleRateHz;
   const stepper = new LiveStepper({
     ...recognizer,

@@ -5,11 +5,11 @@ const BINARY_FRAME = 0x82;
 const MASKED = 0x80;
 const LENGTH_16 = 126;
 const HEAD_END = "\r\n\r\n";
-/** Shared by all sockets: one socket's bytes are processed before the next one's are read. */
+/** Buffer shared by all sockets: one socket's bytes are processed before the next one's are read. */
 const received = Buffer.allocUnsafe(1 << 16);
 
 /**
- * Builds a masked binary frame, to be sent many times. The mask is zero; the server cannot tell.
+ * Builds a masked binary frame that can be sent many times. The mask is zero, which the server cannot detect.
  */
 export function binaryFrame(payload: Uint8Array): Buffer {
   const frame = Buffer.alloc(8 + payload.length);
@@ -28,7 +28,7 @@ export class RawWebSocket {
   readonly #socket: Socket;
   readonly #onText: (text: string) => void;
   #isUpgraded = false;
-  /** The beginning of an incomplete frame or head. */
+  /** The start of an incomplete frame or head. */
   #rest: Buffer | null = null;
 
   private constructor(options: { readonly port: number; readonly onText: (text: string) => void }) {
@@ -63,7 +63,9 @@ export class RawWebSocket {
         },
       });
       opened.#socket.once("error", reject);
-      opened.#socket.once("close", () => reject(new Error("the service has closed a socket of the load")));
+      opened.#socket.once("close", () =>
+        reject(new Error("the service closed a socket of the load generator")),
+      );
       opened.#socket.write(
         `GET ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
           `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nAuthorization: Bearer ${options.key}${HEAD_END}`,
@@ -96,7 +98,8 @@ export class RawWebSocket {
     while (at + 2 <= bytes.length) {
       const short = bytes[at + 1]!;
       const head = short === LENGTH_16 ? 4 : 2;
-      if (short > LENGTH_16) throw new Error("a message of the service is longer than the load expects");
+      if (short > LENGTH_16)
+        throw new Error("the service sent a longer message than the load generator supports");
       if (at + head > bytes.length) break;
       const length = head === 4 ? bytes.readUInt16BE(at + 2) : short;
       if (at + head + length > bytes.length) break;

@@ -12,7 +12,7 @@ const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
 const MISSED = [0.02, 0.05, 0.1];
 const THRESHOLDS = [0.5, 0.6, 0.75, 0.9];
 const JOINED = 3;
-/** Share of clauses that the speaker ends with a pause long enough for a final. */
+/** Share of clauses after which the speaker pauses long enough for a final. */
 const CLAUSE_PAUSES = 0.5;
 const MAX_CONTEXT = 60;
 const SEED = 7;
@@ -25,13 +25,13 @@ export interface EndScore {
   /** Share of inner words that are recognised as such if 2, 5 or 10 % of the ends are missed, by method. */
   readonly held: Readonly<Record<"nGram" | "network", readonly number[]>>;
   /**
-   * The rule of adaptive endpointing: sentence ends that wait longer than necessary, and inner words that do
-   * not end the utterance.
+   * Result of the rule for adaptive endpointing: sentence ends that wait longer than necessary, and inner
+   * words that do not end the utterance.
    */
   readonly rule: { readonly missed: number; readonly held: number };
   /**
-   * Among finals at all sentence ends and half of the clauses, those that the network immediately calls an
-   * end.
+   * Among finals at all sentence ends and half of the clauses, those that the network immediately classifies
+   * as an end.
    */
   readonly sure: readonly {
     readonly threshold: number;
@@ -85,7 +85,7 @@ export async function scoreEnds(
   };
 }
 
-/** The language model's prediction after each word. */
+/** Returns the language model's prediction after each word. */
 function expectations(line: readonly WrittenWord[], model: LanguageModel) {
   let state = model.startState;
   const space = model.vocabulary.indexOf(" ");
@@ -99,7 +99,7 @@ function expectations(line: readonly WrittenWord[], model: LanguageModel) {
 }
 
 /**
- * Groups of three lines, cut as a live session cuts them; see `ReadableEvents` for what a final continues.
+ * Cuts groups of three lines as a live session does; see `ReadableEvents` for what a final continues.
  */
 async function sureEnds(
   lines: readonly (readonly WrittenWord[])[],

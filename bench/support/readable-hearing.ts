@@ -6,7 +6,7 @@ import { runLive } from "./live-client.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ } from "./spoken-stream.js";
 
-/** A text as the service recognised it, as a file and live. */
+/** A text that the service recognised, as a file and live. */
 export interface HeardText {
   readonly set: string;
   readonly lines: readonly string[];

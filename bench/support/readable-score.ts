@@ -1,7 +1,7 @@
 import type { Case, Mark } from "../../core/domain/text/display/marks.js";
 import type { WrittenWord } from "./written-words.js";
 
-/** Counts for a text: correct, extra, missing. */
+/** Counts for a text: correct, extra and missing items. */
 type Counts = readonly [right: number, extra: number, missed: number];
 
 export const FIGURES = ["comma", "stop", "question", "anyEnd", "capitals", "inside"] as const;
@@ -9,12 +9,14 @@ export type Figure = (typeof FIGURES)[number];
 
 export interface TextScore {
   readonly counts: Readonly<Record<Figure, Counts>>;
-  /** Errors of the recogniser: wrong words, and words spoken. */
+  /** Errors of the recogniser: wrong words, and number of words spoken. */
   readonly wordEdits: number;
   readonly words: number;
 }
 
-/** Strongest first: the marks of lost or inserted words move to the gap where those words were. */
+/**
+ * Marks from strongest to weakest: those of lost or inserted words move to the gap where these words were.
+ */
 const STRENGTH: readonly Mark[] = ["?", ".", ":", "—", ",", "-", ""];
 
 interface Gap {

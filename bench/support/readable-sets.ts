@@ -29,7 +29,7 @@ export interface SetScore {
   readonly wordErrorRate: number;
   /** Scores on the written words, without a recogniser and without pauses. */
   readonly written: F1;
-  /** Of `display_words`. */
+  /** Score of `display_words`. */
   readonly shown: F1;
   /** Scores on the recognised words, by {@link PAUSES}. */
   readonly ways: Readonly<Record<string, F1>>;
@@ -43,7 +43,10 @@ export interface SetScore {
     readonly right: number;
     readonly extra: number;
   };
-  /** Compared with the file: texts with the same words, and the share of their displayed words that match. */
+  /**
+   * Live compared with the file: texts with the same words, and the share of their displayed words that
+   * match.
+   */
   readonly live: {
     readonly texts: number;
     readonly sameText: number;
@@ -104,7 +107,7 @@ function scoreOne(lines: readonly (readonly WrittenWord[])[], shown: readonly Wr
   return scoreText(lines.flat(), shown, (nth) => starts.has(nth));
 }
 
-/** The model's marks and cases; the text is complete, so it ends with a mark. */
+/** Restores the model's marks and cases; the text is complete, so it ends with a mark. */
 function restored(words: readonly string[], { marks, cases, stops }: Punctuation): WrittenWord[] {
   return words.flatMap((word, at) => {
     const mark = marks[at]!;
@@ -131,7 +134,7 @@ function caseOf(word: string): Case {
   return /\p{Lu}{2}/u.test(word) ? "upper" : "capital";
 }
 
-/** A recognised word with hyphens corresponds to several words of the reference. */
+/** Splits a recognised word with hyphens, which corresponds to several words of the reference. */
 function parts(word: string, mark: Mark, cased: Case | null): WrittenWord[] {
   const all = word.replaceAll("ё", "е").split("-");
   return all.map((part, nth) => ({ word: part, mark: nth === all.length - 1 ? mark : "-", cased }));
@@ -145,7 +148,8 @@ function pausesAfter(words: readonly TimedWord[], pauseOf: (seconds: number) => 
 }
 
 /**
- * F1 over all texts, with its interval: twice the correct ones over twice the correct ones plus all errors.
+ * Computes F1 over all texts, with its interval: twice the correct ones over twice the correct ones plus all
+ * errors.
  */
 function f1(scores: readonly TextScore[]): F1 {
   const entries = FIGURES.map((figure): [Figure, Estimate] => {
@@ -178,7 +182,7 @@ function figuresOf(texts: readonly HeardText[], references: readonly (readonly W
   return { written, recognised, right, extra };
 }
 
-/** Numbers from ten up, with groups of digits joined. */
+/** Returns the numbers from ten up, with groups of digits joined. */
 function amounts(text: string): string[] {
   const plain = text.replace(/(?<=\d)[\u00a0 ](?=\d{3}(?!\d))/g, "").replace(/(?<=\d)\.(?=\d)/g, ",");
   return (plain.match(/\d+(?:[,:]\d+)*/g) ?? []).filter((digits) => digits.length > 1);

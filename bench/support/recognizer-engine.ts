@@ -5,7 +5,7 @@ import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { startLiveWorker } from "../../native/start-workers.js";
 
-/** Creates a live engine for the recogniser in `modelFolder`, in this process, not started yet. */
+/** Creates a live engine for the recogniser in `modelFolder`, in this process, without starting it. */
 export async function recognizerEngine(options: {
   readonly modelFolder: string;
   readonly workerCount?: number;

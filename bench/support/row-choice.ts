@@ -1,4 +1,4 @@
-/** Time of a run with `rows` rows. */
+/** Duration of a run with `rows` rows. */
 export interface RowTime {
   readonly rows: number;
   readonly ms: number;
@@ -8,8 +8,8 @@ export interface RowTime {
 const ENOUGH = 0.9;
 
 /**
- * Chooses the fewest rows with nearly the best rate of all runs within the budget; the fewest of all if none
- * is within it.
+ * Chooses the fewest rows that come close to the best rate within the budget; the fewest of all if no run is
+ * within it.
  */
 export function chooseRows(times: readonly RowTime[], budgetMs: number): number {
   const sorted = times.toSorted((a, b) => a.rows - b.rows);

@@ -15,7 +15,7 @@ const RING_SAMPLES = 2 ** 20;
 
 export interface SaturatedRun {
   readonly sessions: number;
-  /** Frames of 40 ms that every session has waiting in each round. */
+  /** Number of 40 ms frames that wait in every session in each round. */
   readonly frames: number;
   /** Share of the rounds' time spent inside graph runs. */
   readonly runShare: number;
@@ -26,7 +26,7 @@ export interface SaturatedRun {
   readonly partials: number;
 }
 
-/** Recordings of people with pauses in between; each session gets a different part. */
+/** Joins recordings of people with pauses in between; each session gets a different part. */
 export async function talk(sampleRateHz: number): Promise<Int16Array> {
   const items = (await readRecordings()).filter(({ set }) => set === SPEECH_SET).slice(0, RECORDINGS);
   const parts: Int16Array[] = [];
@@ -43,7 +43,8 @@ export async function talk(sampleRateHz: number): Promise<Int16Array> {
 }
 
 /**
- * A live worker's loop without its thread: all sessions have audio in each round, with partials and finals.
+ * Runs a live worker's loop without its thread: all sessions have audio in each round, with partials and
+ * finals.
  */
 export async function runSaturated(
   { model, utterances }: Recognizer,

@@ -5,11 +5,11 @@ const AROUND_SECONDS = 0.3;
 /**
  * Measures the click at a border between two chunks, in dB: the largest jump of slope within a millisecond of
  * the border, in the difference from the whole piece, relative to the largest jump of the surrounding speech.
- * A click is a jump that the speech does not have. The general difference around the border is subtracted:
- * integer products round differently in another chunk.
+ * A click is a jump that the speech does not have. The general difference around the border is subtracted,
+ * because integer products round differently in another chunk.
  *
  * @param whole the piece solved as a whole, at the same level
- * @param border sample
+ * @param border sample of the border
  */
 export function addedClickDb(
   whole: Float32Array,

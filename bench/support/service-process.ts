@@ -24,9 +24,9 @@ const DEFAULTS = {
   LOG_LEVEL: "warn",
   // The development organization uses its free grant, whose limits must not affect measurements.
   ...{ FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" },
-  // One worker of each kind on any machine, as results and tests assume.
+  // Use one worker of each kind on any machine, as results and tests assume.
   ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
-  // Off, because tests and benches repeat sentences to run the model.
+  // Disabled, because tests and benches repeat sentences to run the model.
   SENTENCE_CACHE_MB: "0",
 };
 
@@ -36,7 +36,7 @@ export interface ServiceProcess {
   readonly key: string;
   readonly child: ChildProcess;
   readonly dataDir: string;
-  /** From spawn to the first answer of `/ready`. */
+  /** Time from spawn to the first response of `/ready`. */
   readonly readyMs: number;
   /** Standard output and error of the process so far. */
   output(): string;
@@ -44,16 +44,16 @@ export interface ServiceProcess {
   cpuSeconds(): number;
   /** Resident memory in bytes. */
   residentBytes(): number;
-  /** SIGTERM; settles with the exit code. */
+  /** Sends SIGTERM; settles with the exit code. */
   stop(): Promise<number | null>;
 }
 
 export interface ServiceProcessOptions {
   /** Limit of file descriptors. */
   readonly openFiles?: number;
-  /** CPUs that it may use, `0-3`; Linux only. */
+  /** CPUs that the process may use, `0-3`; Linux only. */
   readonly cpus?: string;
-  /** Another checkout's program, or one whose threads fail. */
+  /** Program of another checkout, or one whose threads fail. */
   readonly main?: string;
   /** Command of another Node version; it must not fork. */
   readonly node?: readonly string[];
@@ -87,7 +87,7 @@ export async function startServiceProcess(
   child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
   const exited = new Promise<number | null>((resolve) =>
     child.once("exit", (code, signal) => {
-      // The only trace of a crash in native code.
+      // Record the signal, which is the only trace of a crash in native code.
       if (signal !== null) written.push(`\n(the service was ended by ${signal})\n`);
       resolve(code);
     }),

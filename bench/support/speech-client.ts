@@ -1,14 +1,12 @@
 /** Audio as received by one client: arrival and length of each part. */
 export interface SpeechRun {
-  /** From the request to the first sample. */
+  /** Time from the request to the first sample. */
   readonly firstAudioMs: number;
-  /** From the request to the first sample that can be heard. */
+  /** Time from the request to the first audible sample. */
   readonly firstSoundMs: number;
   readonly totalMs: number;
   readonly audioSeconds: number;
-  /**
-   * How often a player that starts with the first part would run dry, and the longest gap.
-   */
+  /** Number of times that a player that starts with the first part would run dry, and the longest gap. */
   readonly underruns: number;
   readonly longestGapMs: number;
 }
@@ -19,7 +17,7 @@ interface Part {
   readonly isSilent: boolean;
 }
 
-/** Silence is anything below -60 dB of full scale. */
+/** Amplitude below which audio is silence: -60 dB of full scale. */
 const AUDIBLE = 32;
 
 const SAMPLE_RATE_HZ = 24_000;

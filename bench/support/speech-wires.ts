@@ -15,7 +15,9 @@ export interface SpeechWire {
   close(): void;
 }
 
-/** Every protocol that speaks, ours first, all with the same number of solver steps and raw samples. */
+/**
+ * Returns every protocol that speaks, ours first, all with the same number of solver steps and raw samples.
+ */
 export async function speechWires(service: Service): Promise<readonly SpeechWire[]> {
   const posted = (name: string, path: string, toBody: (text: string) => object, headBytes = 0) => ({
     name,
@@ -83,7 +85,7 @@ const OWN_SOCKET: SpeakSocket = {
   failures: ["error", "warning"],
 };
 
-/** Agents keep the socket open, so its handshake does not count. */
+/** Opens a socket that agents keep open, so its handshake does not count. */
 async function openSpeakSocket(
   { url, key }: Service,
   { path, messages, end, failures }: SpeakSocket,

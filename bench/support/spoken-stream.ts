@@ -7,7 +7,7 @@ export const SAMPLE_RATE_HZ = 16_000;
 /** Silence between the sentences of a stream, long enough for each to get its final by the threshold. */
 export const GAP_SAMPLES = 16_000;
 const LEAD_SAMPLES = 8_000;
-/** Parts quieter than this share of the peak (-26 dB) are cut between the sentences of an utterance. */
+/** Parts quieter than this share of the peak (-26 dB) between an utterance's sentences are cut out. */
 const JOINED_FLOOR = 0.05;
 /** Samples quieter than this share of the sentence's peak (-40 dB) are not speech. */
 const SPEECH_FLOOR = 0.01;
@@ -19,7 +19,7 @@ export const SENTENCES = [
   "Біз ертең достарымызбен бірге көлге барамыз.",
 ];
 
-/** A stream of spoken sentences whose beginnings and ends are measured in the audio. */
+/** A stream of spoken sentences whose starts and ends are measured in the audio. */
 export interface SpokenStream {
   readonly pcm: Int16Array;
   readonly utterances: readonly { readonly onsetSample: number; readonly endSample: number }[];
@@ -35,7 +35,7 @@ export async function speakStream(
   return joinedStream(recordings, GAP_SAMPLES);
 }
 
-/** As `speakStream`, but each utterance is several sentences without pauses that would end it. */
+/** Like `speakStream`, but each utterance is several sentences without pauses that would end it. */
 export async function speakLongStream(
   service: ServiceProcess,
   utterances: readonly (readonly string[])[],
@@ -63,7 +63,7 @@ function joined(parts: readonly Int16Array[]): Int16Array {
   return whole;
 }
 
-/** One sentence, spoken by the service, at 16 kHz. */
+/** Speaks one sentence with the service, at 16 kHz. */
 export async function speak(
   service: Pick<ServiceProcess, "url" | "key">,
   sentence: { readonly text: string; readonly voice?: string },

@@ -8,7 +8,7 @@ import { normalizeRussian } from "../../core/domain/text/russian/normalize.js";
 import type { ServiceProcess } from "./service-process.js";
 import { SAMPLE_RATE_HZ, speak, speechOf } from "./spoken-stream.js";
 
-/** Lines spoken one after another. */
+/** Lines that are spoken one after another. */
 export interface SpokenText {
   readonly lines: readonly string[];
   readonly pcm: Int16Array;
@@ -17,7 +17,7 @@ export interface SpokenText {
 /** Synthesizes a line at 16 kHz; `nth` selects the voice. */
 export type SpeakLine = (line: string, nth: number) => Promise<Int16Array>;
 
-/** Rotates through all shipped voices. */
+/** All shipped voices, used in turn. */
 const KAZAKH_VOICES = ["aigul", "dauren", "saule", "timur"];
 /** Variants of espeak-ng that the recogniser was not trained on. */
 const RUSSIAN_VARIANTS = ["f4", "m7", "klatt4", "Andrea", "Hugo", "linda", "Michael", "quincy"];
@@ -36,7 +36,7 @@ export function kazakhVoices(service: Pick<ServiceProcess, "url" | "key">): Spea
 
 export const russianVoices: SpeakLine = async (line, nth) => {
   const voice = `ru+${RUSSIAN_VARIANTS[nth % RUSSIAN_VARIANTS.length]}`;
-  // Figures as the service reads them: espeak-ng does not inflect numbers.
+  // Spell out numbers as the service reads them, because espeak-ng does not inflect them.
   const { spoken } = normalizeRussian(line, { expand: true });
   const args = ["-v", voice, "-s", String(RUSSIAN_WORDS_PER_MINUTE), "--stdout", "--", spoken];
   const { stdout } = await promisify(execFile)("espeak-ng", args, { encoding: "buffer", maxBuffer: 1 << 26 });

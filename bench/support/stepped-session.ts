@@ -23,8 +23,8 @@ export interface SteppedSession {
 }
 
 /**
- * A session of a live worker without its thread; each frame is decoded before the next one arrives, so that
- * results do not depend on timing.
+ * Runs a session of a live worker without its thread; each frame is decoded before the next one arrives, so
+ * that results do not depend on timing.
  */
 export async function stepSession(
   recognizer: Recognizer,
@@ -38,7 +38,7 @@ export async function stepSession(
   return { answers, cpuSeconds: (user + system) / 1e6, audioSeconds };
 }
 
-/** The same for several sessions that share their steps; each gets the answers it would get alone. */
+/** Runs several sessions that share their steps; each gets the answers that it would get alone. */
 export async function stepSessions(
   { model, utterances }: Recognizer,
   pcms: readonly Int16Array[],
@@ -85,7 +85,7 @@ export async function stepSessions(
   return sessions.map(({ answers }) => answers);
 }
 
-/** The same search, completed in the turn that requests it. */
+/** Returns the same search, completed in the turn that requests it. */
 function promptly({ tokenSearch }: UtteranceDecoder): TokenSearch {
   const growing = tokenSearch.growing?.bind(tokenSearch);
   return {

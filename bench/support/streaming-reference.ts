@@ -20,7 +20,7 @@ export interface PeerPath {
 export interface StreamingReference {
   readonly peer: string;
   readonly packages: Readonly<Record<string, PeerPath>>;
-  /** The same with its beam search, `modified_beam_search`; without log-probs. */
+  /** Results with its beam search, `modified_beam_search`; without log-probs. */
   readonly beams: Readonly<Record<string, PeerPath>>;
 }
 
@@ -54,7 +54,9 @@ export async function searchedAside(
   return search.searchAside?.(logProbs, frames, null, null) ?? search.search(logProbs, frames, null);
 }
 
-/** The path of the best outputs in CTC rows: tokens, the seconds of their rows, and their log-probs. */
+/**
+ * Returns the path of the best outputs in CTC rows: tokens, the seconds of their rows, and their log-probs.
+ */
 export function bestPath(
   rows: Float32Array,
   { vocabulary, rowSeconds }: { readonly vocabulary: readonly string[]; readonly rowSeconds: number },

@@ -79,7 +79,7 @@ while (!isStopping) {
   const rung = Atomics.load(cells, LIVE_CELL.bell);
   for (const track of tracks.values()) answer(track);
   postAnswers();
-  // Lets messages arrive before it sleeps.
+  // Let messages arrive before it sleeps.
   await new Promise((resolve) => setImmediate(resolve));
   await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
 }

@@ -64,10 +64,10 @@ const { journal } = HoldJournal.open(join(folder, "usage-journal"), log);
 const meter: UsageMeter = {
   requireCredit: async () => {},
   hold: async () => {
-    throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
+    throw new ServiceError("ENGINE_BUSY", "this stub serves only live sessions");
   },
   openSpeech: () => {
-    throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
+    throw new ServiceError("ENGINE_BUSY", "this stub serves only live sessions");
   },
   openLive: (reference, _samplesPerSecond, onFunds) => {
     queueMicrotask(() =>
@@ -97,7 +97,7 @@ const HEARING: HearingModel = {
   writes_marks: false,
   live_partials: true,
 };
-/** Rejects everything, but the catalog needs one. */
+/** A model that rejects everything; the catalog needs one. */
 const SPEAKING: SpeakingModel = {
   ...COMMON,
   name: "stub-voice",
@@ -110,7 +110,7 @@ const SPEAKING: SpeakingModel = {
 };
 
 const refuse = () => {
-  throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
+  throw new ServiceError("ENGINE_BUSY", "this stub serves only live sessions");
 };
 const metrics = new Metrics({ withProcess: false });
 const conversations: Conversations = {
@@ -137,7 +137,7 @@ const conversations: Conversations = {
 
 await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
-const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
+const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "this stub has no store"));
 const signed = { clock: systemClock, uses: { use: noKeys }, endings: new KeyEndings() };
 const urls = new UrlFetcher({ policy: new AddressPolicy([]) });
 const transport = createTransport({
@@ -153,6 +153,7 @@ const transport = createTransport({
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { key: noKeys, credits: noKeys, usage: noKeys },
+  vocabularies: { find: async () => ({ hotwords: [], pronunciations: [] }), replace: noKeys },
   answers,
   speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,

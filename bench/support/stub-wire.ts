@@ -4,18 +4,21 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 
 const RATE_HZ = 16_000;
-/** About as many partials as the service sends: eight a second. */
+/** Number of messages between partials, to send about as many as the service: eight a second. */
 const MESSAGES_PER_PARTIAL = 3;
 
 export interface StubDelays {
-  /** From the last sample of a sentence that is not zero to its final, and from the first one to a partial. */
+  /**
+   * Delay from the last sample of a sentence that is not zero to its final, and from the first one to a
+   * partial.
+   */
   readonly finalMs: number;
   readonly partialMs: number;
 }
 
 export interface StubWire {
   readonly url: string;
-  /** Sessions that were opened. */
+  /** Returns the number of sessions opened so far. */
   sessions(): number;
   /** Settle when the next session opens, and when the next final has been sent. */
   nextSession(): Promise<void>;
@@ -24,8 +27,8 @@ export interface StubWire {
 }
 
 /**
- * Starts a live service of our wire that answers with known delays: a sentence is what is not digital silence, and
- * its final leaves `finalMs` after its last sample was due.
+ * Starts a live service of our wire that answers with known delays: a sentence is whatever is not digital
+ * silence, and its final is sent `finalMs` after its last sample was due.
  */
 export async function startStubWire(delays: StubDelays, text: string): Promise<StubWire> {
   const server = createServer((_, response) => {
@@ -66,7 +69,7 @@ function serve(
 ): void {
   const send = (message: object) => socket.send(JSON.stringify(message));
   send({ type: "ready", sample_rate: RATE_HZ });
-  // When the first sample was due: the message that left with the least delay tells it best.
+  // When the first sample was due: the message that arrived with the least delay shows it best.
   let startedAtMs = Number.POSITIVE_INFINITY;
   const at = (second: number, delayMs: number, work: () => void) =>
     setTimeout(work, startedAtMs + second * 1_000 + delayMs - performance.now());

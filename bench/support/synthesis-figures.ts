@@ -35,13 +35,13 @@ export function summary({ nfe, streams, shared, serial }: Round) {
     serialFirstAudioMs: firstAudio(serial),
     sharedRealTimeFactor: sharedTotal.wallMs / sharedTotal.audioMs,
     serialRealTimeFactor: serialTotal.wallMs / serialTotal.audioMs,
-    /** Audio per second, shared / serial. */
+    /** Ratio of audio per second, shared / serial. */
     throughputRatio: serialTotal.wallMs / sharedTotal.wallMs,
-    /** The same for each half of the round, to estimate the machine's noise. */
+    /** Ratio for each half of the round, to estimate the machine's noise. */
     throughputRatios: shared.map(({ wallMs }, pass) => serial[pass]!.wallMs / wallMs),
-    /** Audio per second of CPU, shared / serial. */
+    /** Ratio of audio per second of CPU, shared / serial. */
     cpuRatio: serialTotal.cpuMs / sharedTotal.cpuMs,
-    /** First audio, shared / serial. */
+    /** Ratio of first audio, shared / serial. */
     firstAudioRatio: {
       p50: firstAudio(shared).p50 / firstAudio(serial).p50,
       p95: firstAudio(shared).p95 / firstAudio(serial).p95,
@@ -53,7 +53,7 @@ export function summary({ nfe, streams, shared, serial }: Round) {
 interface Pooled {
   /** Audio per second, shared / serial: geometric mean over pairs of passes, with its 95 % interval. */
   readonly throughputRatio: Estimate;
-  /** The same per second of CPU, which depends less on other load. */
+  /** Ratio per second of CPU, which depends less on other load. */
   readonly cpuRatio: Estimate;
   readonly pairs: number;
 }
@@ -109,7 +109,7 @@ export function printPooled({ throughputRatio, cpuRatio, pairs }: Pooled): void 
   const shown = ({ mean, low, high }: Estimate) =>
     `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
   console.log(
-    `sharing against one after another, ${pairs} pairs of passes: throughput ${shown(throughputRatio)}, of CPU ${shown(cpuRatio)}`,
+    `sharing compared with one by one, ${pairs} pairs of passes: throughput ${shown(throughputRatio)}, of CPU ${shown(cpuRatio)}`,
   );
 }
 

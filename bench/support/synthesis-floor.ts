@@ -18,7 +18,7 @@ export interface EngineFigures {
   /** Wall time of the same pieces, bare model one by one / engine; median of alternating rounds. */
   readonly floorShare: number;
   readonly rounds: readonly { readonly engineMs: number; readonly bareMs: number; readonly busyMs: number }[];
-  /** Model runs started after each cancellation. */
+  /** Number of model runs started after each cancellation. */
   readonly runsAfterCancel: readonly number[];
 }
 
@@ -97,18 +97,18 @@ function oneWorkerEngine(
 
 /** Milliseconds of the bare model until the first sound of a piece in chunks. */
 export interface FirstChunkMs {
-  /** Encoder and condition graphs over the whole piece. */
+  /** Time of the encoder and condition graphs over the whole piece. */
   readonly beginMs: number;
-  /** All steps of the first chunk. */
+  /** Time of all steps of the first chunk. */
   readonly stepsMs: number;
-  /** The first window of the vocoder. */
+  /** Time of the first window of the vocoder. */
   readonly vocodeMs: number;
   readonly totalMs: number;
 }
 
 /** Measures the bare model: the lower bound of first audio. */
 export interface BareSpeaker {
-  /** A whole piece. */
+  /** Speaks a whole piece. */
   speakMs(spokenText: string, nfe: number): Promise<number>;
   firstChunkMs(spokenText: string, nfe: number): Promise<FirstChunkMs>;
   release(): Promise<void>;

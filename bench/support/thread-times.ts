@@ -8,7 +8,7 @@ export interface ThreadTime {
   readonly ticks: number;
 }
 
-/** Threads of a process, as Linux counts them. */
+/** Returns the threads of a process, as Linux counts them. */
 export function threadTimes(pid: number): readonly ThreadTime[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
     const stat = statOf(pid, id);
@@ -19,7 +19,7 @@ export function threadTimes(pid: number): readonly ThreadTime[] {
   });
 }
 
-/** Null if the thread has ended meanwhile. */
+/** Returns null if the thread has ended meanwhile. */
 function statOf(pid: number, id: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
@@ -29,7 +29,8 @@ function statOf(pid: number, id: string): string | null {
 }
 
 /**
- * CPU time between two moments by niceness, in hundredths of a second; the main thread is listed separately.
+ * Returns the CPU time between two moments by niceness, in hundredths of a second; the main thread is listed
+ * separately.
  */
 export function ticksByNiceness(
   before: readonly ThreadTime[],

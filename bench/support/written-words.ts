@@ -7,7 +7,7 @@ export interface WrittenWord {
   /** Lower case, "ё" as "е". */
   readonly word: string;
   readonly mark: Mark;
-  /** Null if it was written as a figure. */
+  /** Case; null if it was written in digits. */
   readonly cased: Case | null;
 }
 
@@ -61,7 +61,8 @@ function plainWords(line: string): WrittenWord[] {
 }
 
 /**
- * A full stop or question mark overrides other marks; a hyphen joins words only if no space is next to it.
+ * Returns the mark after a word: a full stop or question mark overrides others; a hyphen joins words only
+ * without spaces.
  */
 function markIn(behind: string): Mark {
   const marks = [...behind].flatMap((sign) => MARKS.get(sign) ?? []);

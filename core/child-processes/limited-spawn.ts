@@ -4,7 +4,7 @@ export interface ProcessLimits {
   readonly cpuSeconds: number;
   /** Address space; null for programs that reserve far more than they use. */
   readonly memoryBytes: number | null;
-  /** Largest file that it may write. */
+  /** Largest file the process may write. */
   readonly fileBytes: number;
   /** 0 to 19; higher values leave the CPU to speech. */
   readonly niceness: number;
@@ -19,8 +19,8 @@ const LIMIT_SCRIPT = [
 const FILE_BLOCK_BYTES = 512;
 
 /**
- * Starts programs that read untrusted data: without a network where the system supports that, within limits, and
- * never longer than the thread that started them.
+ * Starts programs that read untrusted data: without a network where the system supports that, within limits,
+ * and never longer than the thread that started them.
  */
 export class LimitedSpawn {
   /** The system does not change, so it is examined once per thread. */
@@ -42,7 +42,7 @@ export class LimitedSpawn {
     const [file, ...args] = [...this.#prefix, "sh", "-c", LIMIT_SCRIPT, "sh", ...limitArguments(limits)];
     return spawn(file!, [...args, ...command], {
       cwd: "/",
-      // No setting of the service, such as a key, reaches the program.
+      // Keep the service's settings, such as keys, from the program.
       env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" },
       stdio,
     });

@@ -59,7 +59,7 @@ export function errorName(code: ErrorCode): string {
   return code.toLowerCase();
 }
 
-/** Returns whether nobody paid for the work: a retry cannot help until there are more credits. */
+/** Returns whether credits or the key's budget were too low: a retry cannot help until there are more. */
 export function isUnpaid(code: ErrorCode): boolean {
   return code === "OUT_OF_CREDITS" || code === "KEY_BUDGET_EXCEEDED";
 }

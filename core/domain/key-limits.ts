@@ -1,5 +1,5 @@
 /** Groups of endpoints that a key may be restricted to. */
-export const KEY_ENDPOINTS = ["tts", "transcribe", "live", "jobs", "account:read"] as const;
+export const KEY_ENDPOINTS = ["tts", "transcribe", "live", "jobs", "account:read", "account:write"] as const;
 
 export type KeyEndpoint = (typeof KEY_ENDPOINTS)[number];
 
@@ -20,9 +20,9 @@ export const NO_KEY_LIMITS: KeyLimits = { monthlyCredits: null, endpoints: null,
 
 export const LARGEST_MONTHLY_CREDITS = 1_000_000_000_000;
 
-/** For how long an earlier secret may stay valid after a rotation: 30 days, in seconds. */
+/** Maximum time that an earlier secret may stay valid after a rotation: 30 days, in seconds. */
 export const LONGEST_OVERLAP_S = 30 * 24 * 3_600;
-/** The overlap unless the request says otherwise: a day, in seconds. */
+/** Default overlap, in seconds: one day. */
 export const DEFAULT_OVERLAP_S = 24 * 3_600;
 
 /** Returns endpoints once each, in the order of `KEY_ENDPOINTS`; null for all of them. */

@@ -1,6 +1,6 @@
 /**
- * Multiplies a matrix and a vector: out = matrix × vector. Rows of the matrix have the vector's length, a multiple
- * of 4.
+ * Multiplies a matrix and a vector: out = matrix × vector. Rows of the matrix have the vector's length, a
+ * multiple of 4.
  */
 export type Product = (matrix: Float32Array, vector: Float32Array, out: Float32Array) => void;
 

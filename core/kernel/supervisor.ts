@@ -12,7 +12,7 @@ export interface Child {
 /** The end of a child, or of a failed start. */
 export interface ChildEnd {
   readonly reason: Error;
-  /** Time it was up; 0 for a failed start. */
+  /** Time for which it was running; 0 for a failed start. */
   readonly servedMs: number;
 }
 

@@ -23,7 +23,7 @@ export interface SessionPlace {
   readonly organizationId: string;
 }
 
-/** Checks sessions, for keys that end with them. */
+/** Checks sessions, for keys that expire with them. */
 export interface SessionPlaces {
   /**
    * Returns whether the session is open and its user still belongs to the organization.
@@ -69,9 +69,9 @@ export interface Users {
   openSession(userId: string, hash: Buffer, lifetimeSeconds: number, origin: SessionOrigin): Promise<void>;
   /** Lists open sessions, newest first, at most a hundred. @param current hash of the requesting session */
   sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]>;
-  /** Ends a session and returns its hash; null when the user has no such session. */
+  /** Closes a session and returns its hash; null if the user has no session with this id. */
   endSession(userId: string, sessionId: string): Promise<Buffer | null>;
-  /** Ends all sessions but one and returns their hashes. */
+  /** Closes all sessions but one and returns their hashes. */
   endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]>;
   /**
    * Deletes a user with their sessions, memberships and invitations. Organizations keep their ledger; keys of
@@ -79,7 +79,7 @@ export interface Users {
    */
   remove(userId: string): Promise<PersonRemoval>;
   findSession(hash: Buffer): Promise<User | null>;
-  /** Also ends all of the user's sessions and password reset links. */
+  /** Sets the password, closes all of the user's sessions, and withdraws password reset links. */
   setPassword(userId: string, passwordHash: string): Promise<void>;
   closeSession(hash: Buffer): Promise<void>;
   /** Returns the places whose session is open and whose user still belongs to the organization. */
@@ -133,15 +133,15 @@ export type MemberRefusal = "last-owner" | "not-owner" | "no-member";
 export interface Members {
   roleOf(organizationId: string, userId: string): Promise<Role | null>;
   list(organizationId: string): Promise<Member[]>;
-  /** False when `byUserId` is no longer an owner. */
+  /** Renames the organization; false when `byUserId` is no longer an owner. */
   rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean>;
-  /** Also withdraws the open invitations of a demoted owner, who could use them to return. */
+  /** Changes a role; also withdraws the open invitations of a demoted owner, who could use them to return. */
   setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done">;
-  /** Likewise; also revokes the member's keys if requested. */
+  /** Removes a member and withdraws such invitations; also revokes the member's keys if requested. */
   remove(
     change: MemberChange & { readonly revokesKeys: boolean },
   ): Promise<MemberRefusal | { readonly revokedKeyIds: readonly string[] }>;
-  /** Null when the inviter is no longer an owner. */
+  /** Creates an invitation; null when the inviter is no longer an owner. */
   invite(invitation: {
     organizationId: string;
     role: Role;
@@ -150,15 +150,15 @@ export interface Members {
     lifetimeSeconds: number;
   }): Promise<Invitation | null>;
   invitations(organizationId: string): Promise<Invitation[]>;
-  /** False when there is no such invitation. */
+  /** Withdraws an invitation; false when it does not exist. */
   withdraw(organizationId: string, invitationId: string): Promise<boolean>;
-  /** Null when the invitation is unknown, expired, used or withdrawn. */
+  /** Finds an invitation by its hash; null when it is unknown, expired, used or withdrawn. */
   findInvitation(hash: Buffer): Promise<{ readonly organizationName: string; readonly role: Role } | null>;
-  /** Joins, once per invitation. Null as in `findInvitation`; members keep their role. */
+  /** Adds the user, once per invitation. Returns null as in `findInvitation`; members keep their role. */
   accept(hash: Buffer, userId: string): Promise<string | null>;
 }
 
-/** What a key spent in a calendar month, UTC. */
+/** Spending of a key in a calendar month, UTC. */
 export interface KeyMonth {
   /** `2026-11`. */
   readonly month: string;
@@ -180,22 +180,22 @@ export interface ConsoleKey extends KeyLimits {
   readonly usage: readonly KeyMonth[];
   /** How often the secret was replaced. */
   readonly rotations: number;
-  /** When the secret before the current one expires; null if there is none that is valid. */
+  /** When the previous secret expires; null if none is still valid. */
   readonly previousUntil: Date | null;
-  /** Null for keys of an operator, and for old keys. */
+  /** User who created the key; null for keys of an operator and for old keys. */
   readonly maker: User | null;
 }
 
 interface ConsoleKeys {
   list(organizationId: string): Promise<ConsoleKey[]>;
-  /** `rawKey` is never stored. Null when the creator no longer belongs to the organization. */
+  /** Creates a key; `rawKey` is never stored. Null when the creator no longer belongs to the organization. */
   create(key: {
     organizationId: string;
     name: string;
     makerId: string;
     limits?: KeyLimits;
   }): Promise<(ConsoleKey & { readonly rawKey: string }) | null>;
-  /** Null when the organization has no such key, or it was revoked. */
+  /** Changes a key's limits; null when the organization has no such key, or it was revoked. */
   setLimits(organizationId: string, keyId: string, limits: Partial<KeyLimits>): Promise<ConsoleKey | null>;
   /**
    * Replaces the secret; the old one stays valid for `overlapSeconds`. Null when the organization has no such
@@ -206,7 +206,7 @@ interface ConsoleKeys {
     keyId: string,
     overlapSeconds: number,
   ): Promise<(ConsoleKey & { readonly rawKey: string }) | null>;
-  /** Null when the organization has no such key. */
+  /** Revokes a key; null when the organization has no such key. */
   revoke(organizationId: string, keyId: string): Promise<ConsoleKey | null>;
 }
 
@@ -222,7 +222,7 @@ export interface Credits {
 type LedgerKind = "grant" | "topup" | "charge" | "refund";
 
 export interface LedgerEntry {
-  /** Rises with time; for paging. */
+  /** Increases over time; used for paging. */
   readonly position: number;
   readonly kind: LedgerKind;
   /** Credits, positive or negative. */
@@ -240,7 +240,7 @@ export interface LedgerEntry {
 export interface LedgerFilter {
   readonly kind: LedgerKind | null;
   readonly from: Date | null;
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly until: Date | null;
 }
 
@@ -266,7 +266,7 @@ export interface UsageRow {
 
 export interface Reports {
   credits(organizationId: string): Promise<Credits>;
-  /** Newest first; `before` is the last entry of the previous page. */
+  /** Returns entries, newest first; `before` is the last entry of the previous page. */
   ledger(
     organizationId: string,
     page: { readonly filter: LedgerFilter; readonly before: LedgerCursor | null; readonly limit: number },

@@ -6,7 +6,10 @@ import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import type { ServiceError } from "../domain/errors.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
+import type { DictionaryEntry } from "../domain/text/kazakh/dictionary.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
+import type { Vocabulary } from "../domain/vocabulary.js";
+import type { OrganizationDefaults } from "../protocol/organization-defaults.js";
 import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
 import type { SynthesisRequest } from "../protocol/synthesis-request.js";
 import type { Departure } from "./front.js";
@@ -25,6 +28,8 @@ export interface Caller {
   readonly endpoint: string;
   /** Concurrency limit of the organization for this kind of work, over all services. */
   readonly mostAtOnce?: number;
+  /** Words that the organization stored; none when absent. */
+  readonly vocabulary?: Vocabulary;
   /** Earlier charges for the same work, under an idempotency key. */
   readonly paid?: Paid;
   /** Span of the whole request; not traced when absent. */
@@ -60,15 +65,14 @@ export interface SynthesisConversation {
   readonly mostHeldBytes: number;
   /**
    * Returns audio in order as it is synthesized, at most two sentences and a minute of speech ahead of the
-   * reader. A
-   * reader that requests a chunk must have sent the one before. Throws `ServiceError`.
+   * reader. A reader that requests a chunk must have sent the previous one. Throws `ServiceError`.
    */
   chunks(): AsyncIterable<SpeechChunk>;
   /** Must be called right before the first byte is queued. Throws `ServiceError` if it must not be sent. */
   charge(): Promise<void>;
-  /** For the last bytes of each sentence of a stream. */
+  /** Departure of the last bytes of each sentence of a stream. */
   readonly sentence: Departure;
-  /** For the last bytes of an answer that is sent as a whole. */
+  /** Departure of the last bytes of an answer that is sent as a whole. */
   readonly answer: Departure;
   /** Must be called when the last byte has been sent, in the same turn of the event loop. */
   complete(): void;
@@ -86,7 +90,7 @@ export interface TranscriptionConversation {
    * @throws {ServiceError} `CANCELLED`, `AUTH_UNAVAILABLE`
    */
   charge(): Promise<void>;
-  /** For the last bytes of the answer. */
+  /** Departure of the last bytes of the answer. */
   readonly answer: Departure;
   /** Must be called when the last byte of the answer has been sent, in the same turn of the event loop. */
   complete(): void;
@@ -109,15 +113,15 @@ export interface LiveConversation {
   /** PCM16LE bytes in any chunking; copied before return. */
   audio(bytes: Uint8Array): void;
   finalize(): void;
-  /** Finish, settle, `done`, 1000. */
+  /** Decodes the remaining audio, settles, sends `done` and closes with 1000. */
   close(): void;
   keepalive(): void;
   /** Reports text that is not JSON: `error bad_message`. */
   badMessage(detail: string): void;
   disconnected(): void;
-  /** The service stops: `going_away`, finish within the deadline, 1012. */
+  /** Sends `going_away` because the service stops, finishes within the deadline, and closes with 1012. */
   goingAway(deadlineSeconds: number): void;
-  /** The key has ended: `error unauthorized`, 4401; accepted audio is settled. */
+  /** Sends `error unauthorized` for a key that expired or was revoked, settles, and closes with 4401. */
   unauthorized(detail: string): void;
 }
 
@@ -128,17 +132,17 @@ export interface LiveWishes extends StreamOptions {
 }
 
 /** Options of a file transcription. */
-export interface FileWishes {
+export interface FileWishes extends OrganizationDefaults {
   /** Model id. */
   readonly model: string;
   readonly hotWords: readonly HotWord[];
   /** Absent or null for the plain transcript. */
   readonly reading?: ReadingOptions | null;
-  /** Tell speakers apart; not with split channels. */
+  /** Requests speaker labels; not available with split channels. */
   readonly speakers?: SpeakerWishes | undefined;
   /** `mix` by default. With `split` there are no `onSegments`, because turns are ordered at the end. */
   readonly channels?: ChannelHandling;
-  /** Nobody waits for the transcript: files of requests go first. */
+  /** Nobody waits for the transcript, so files of requests run first. */
   readonly isLater?: boolean;
   /** Called with the finished share, 0 to 1, once the credits are held. */
   readonly onProgress?: (share: number) => void;
@@ -181,7 +185,7 @@ export interface SpeakSink {
 
 /** Audio that a speaking session has sent, and its price. */
 export interface SentSpeech {
-  /** At the model's rate. */
+  /** Samples at the model's rate. */
   readonly samples: number;
   /** Code points of the billed text. */
   readonly characters: number;
@@ -205,7 +209,7 @@ export interface SpokenPlace {
   readonly text: string;
   /** Code points of the turn's text before the sentence. */
   readonly from: number;
-  /** As `SpeechChunk.words`. */
+  /** See `SpeechChunk.words`. */
   readonly words: readonly SaidWord[];
 }
 
@@ -219,7 +223,7 @@ export interface SpeakConversation {
   flush(): void;
   /** Drops text and audio that were not sent; `cleared` follows. */
   clear(): void;
-  /** Speaks what was flushed, drops the rest, and closes with 1000. */
+  /** Speaks flushed text, drops the rest, and closes with 1000. */
   close(): void;
   keepalive(): void;
   /** Reports an unintelligible message: `warning bad_message`. */
@@ -227,23 +231,29 @@ export interface SpeakConversation {
   /** Ends the session with an error of the client. */
   refuse(error: ServiceError): void;
   disconnected(): void;
-  /** The service stops: finishes what was flushed, closes with 1012. */
+  /** Speaks flushed text because the service stops, and closes with 1012. */
   goingAway(): void;
-  /** The key has ended: `error unauthorized`, 4401. */
+  /** Sends `error unauthorized` for a key that expired or was revoked, and closes with 4401. */
   unauthorized(detail: string): void;
 }
 
+/** A request for speech, with pronunciations that its organization stored. */
+export type SpeechWishes = SynthesisRequest & {
+  /** Added to the request's own within the limits of one request; none when absent. */
+  readonly storedPronunciations?: readonly DictionaryEntry[];
+};
+
 /** Options of a speaking session: those of a synthesis, without the text. */
-export type SpeakWishes = Omit<SynthesisRequest, "text"> & {
+export type SpeakWishes = Omit<SpeechWishes, "text"> & {
   /** Speaks the first clause of a turn before its sentence is complete; false by default. */
   readonly startsEarly?: boolean;
 };
 
-/** All work that clients can start; put together in `src/service/conversations.ts`. */
+/** All work that clients can start; assembled in `src/service/conversations.ts`. */
 export interface Conversations {
   readonly catalog: Catalog;
   /** @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
-  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
+  synthesis(caller: Caller, request: SpeechWishes, delivery: Delivery): Promise<SynthesisConversation>;
   /** @param path a file of any container, which must stay until the transcript has settled */
   transcription(caller: Caller, path: string, wishes: FileWishes): TranscriptionConversation;
   /**

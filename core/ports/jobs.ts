@@ -1,6 +1,6 @@
 import type { Job, JobOptions, JobPage } from "../domain/jobs/job.js";
 
-/** A job to submit. Its audio is either stored with it, or behind `url`. */
+/** A job to submit. Its audio is either stored with it or fetched from `url`. */
 export interface NewJob {
   readonly organizationId: string;
   readonly keyId: string;
@@ -43,7 +43,7 @@ export interface Jobs {
   result(organizationId: string, id: string): Promise<string | null>;
   /** Returns the secret that signs the organization's webhooks. */
   webhookSecret(organizationId: string): Promise<WebhookSecret>;
-  /** Replaces it; for a day, webhooks are signed with both. */
+  /** Replaces the secret; for a day, webhooks are signed with both the old and the new one. */
   rotateWebhookSecret(organizationId: string): Promise<WebhookSecret>;
 }
 
@@ -62,14 +62,14 @@ export interface JobRun {
   readonly options: JobOptions;
   readonly fileName: string | null;
   readonly url: string | null;
-  /** Runs that were lost before. */
+  /** Number of earlier runs that were lost. */
   readonly losses: number;
 }
 
 export interface JobResult {
   /** Open hold that pays for the job. */
   readonly holdId: string;
-  /** Samples that it charges for. */
+  /** Number of samples that the job charges for. */
   readonly units: number;
   readonly audioSeconds: number;
   readonly credits: number;
@@ -87,7 +87,7 @@ export interface JobQueue {
   /** Takes the next job; null if there is none. */
   take(): Promise<JobRun | null>;
   audioOf(run: JobRun): AsyncIterable<Uint8Array>;
-  /** Records progress. False if the run is not the job's any more. */
+  /** Records progress. False if another run of the job has started. */
   progress(run: JobRun, share: number): Promise<boolean>;
   /**
    * Stores the result and charges for it in one transaction. `hold-lost`: the hold was closed meanwhile, and
@@ -99,9 +99,9 @@ export interface JobQueue {
   /** Puts the job back. @param isLost counts the run as lost */
   putBack(run: JobRun, isLost: boolean): Promise<void>;
   /**
-   * Puts back jobs of stopped services, and those that this service does not run although the database says
-   * so. Removes what has expired, and half-stored jobs of stopped services.
-   * @returns how many runs were lost
+   * Puts back jobs of stopped services, and jobs that this service does not run although the database says
+   * so. Removes expired jobs, and half-stored jobs of stopped services.
+   * @returns the number of lost runs
    */
   sweep(isRunning: (id: string) => Promise<boolean>): Promise<number>;
   counts(): Promise<JobCounts>;
@@ -122,7 +122,7 @@ export interface WebhookQueue {
   /** Takes webhooks that are due. */
   takeWebhooks(most: number): Promise<readonly WebhookAttempt[]>;
   delivered(attempt: WebhookAttempt): Promise<void>;
-  /** Retries later, unless it was the last attempt. @param isFinal the receiver wants no more */
+  /** Retries later, unless it was the last attempt. @param isFinal the receiver rejects further attempts */
   undelivered(attempt: WebhookAttempt, isFinal: boolean): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ interface SessionGrant {
   /** Hash of the session's cookie, in base64url. */
   readonly session: string;
   readonly userId: string;
-  /** Number of endings (`KeyEndings`) that this service knew when it checked the session. */
+  /** Number of revocations (`KeyEndings`) that this service knew of when it checked the session. */
   readonly knownSince: number;
 }
 

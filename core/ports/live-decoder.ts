@@ -37,7 +37,7 @@ export type LiveEvent =
 
 /** Takes a session's audio. */
 export interface LiveFeed {
-  /** Copies samples; returns how many fitted, fewer if the backlog is full. Never waits. */
+  /** Copies samples; returns how many fit, fewer if the backlog is full. Never waits. */
   write(samples: Int16Array): number;
   /** Ends the current utterance now. */
   finalize(): void;

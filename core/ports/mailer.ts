@@ -5,7 +5,7 @@ export type MailLanguage = (typeof MAIL_LANGUAGES)[number];
 /** A message to one address. */
 export type Mail = {
   readonly to: string;
-  /** Null, if the reader's is unknown: all of them. */
+  /** Null if the reader's language is unknown: the message then contains all of them. */
   readonly language: MailLanguage | null;
 } & (
   | {
@@ -30,7 +30,7 @@ export type Mail = {
 export interface Mailer {
   /**
    * Queues a message, and retries it while the mail server is unavailable. Callers do not wait.
-   * @returns whether the mail server took it; never rejects
+   * @returns whether the mail server accepted it; never rejects
    */
   send(mail: Mail): Promise<boolean>;
 }

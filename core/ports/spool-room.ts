@@ -8,7 +8,7 @@ export interface SpoolRoom {
    * @throws {ServiceError} `STORAGE_FULL`
    */
   check(bytes: number): Promise<void>;
-  /** Starts to count one file. */
+  /** Starts counting one file. */
   open(): SpoolShare;
 }
 

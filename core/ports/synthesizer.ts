@@ -36,7 +36,7 @@ export interface SynthesizedPiece {
   readonly characterBounds: Int32Array | null;
 }
 
-/** The listener of a piece. */
+/** Options that depend on the listener of a piece. */
 export interface SpeakOptions {
   /** `whole` by default. */
   readonly urgency?: Urgency;

@@ -14,7 +14,7 @@ export interface TokenUses {
   /**
    * Uses up a token. Of simultaneous attempts, on any number of services, one succeeds.
    *
-   * @returns false if the token was used before, or its key or the secret of it has ended
+   * @returns false if the token was used before, or its key or that key's secret was revoked or has expired
    * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   use(token: UsedToken): Promise<boolean>;

@@ -7,8 +7,8 @@ export interface TopUpOrder {
 }
 
 /**
- * Sells credits. The interface for a payment provider, which checks with its own service that `proof` was
- * paid, and credits it under the payment's id.
+ * Sells credits. A payment provider implements this interface: it checks with its own service that `proof`
+ * was paid, and credits it under the payment's id.
  */
 export interface TopUps {
   /**

@@ -19,8 +19,8 @@ export interface UsageOrigin {
 }
 
 /**
- * Credits held for one piece of work. The hold is charged or released once; later calls do nothing. When the
- * store is away, the request is repeated later, so none of these fail.
+ * Credits held for one piece of work. The hold is charged or released once; later calls do nothing. While the
+ * store is unreachable, requests to it are retried later, so none of these methods fail.
  */
 export interface Hold {
   /** Price of the whole work. */
@@ -37,7 +37,7 @@ export interface Hold {
   release(): Promise<void>;
 }
 
-/** How much audio a live session may accept in all, and the error beyond that. */
+/** Maximum audio that a live session may accept in total, and the error beyond that. */
 export interface LiveFunds {
   readonly limitSamples: number;
   readonly beyond: ServiceError;

@@ -21,7 +21,7 @@ interface Dialect {
   readonly audio: string | null;
   /** Name of the binary messages; `audio` by default. */
   readonly audioName?: string;
-  /** The service sends the audio, not the client. */
+  /** Whether the service sends the audio instead of the client. */
   readonly isAudioSent?: boolean;
   readonly fromClient: z.ZodType;
   readonly fromServer: z.ZodType;
@@ -58,7 +58,7 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   },
   "/v1/speak": {
     id: "speak",
-    audio: "Samples of one channel without a header, as `encoding` and `sample_rate` say",
+    audio: "Samples of one channel without a header, in the format of `encoding` and `sample_rate`",
     isAudioSent: true,
     fromClient: SPEAK_CLIENT_MESSAGE,
     fromServer: SPEAK_SERVER_MESSAGE,
@@ -67,7 +67,8 @@ const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
   "/v1/tts/live": {
     id: "tts-live",
     audio:
-      "Samples of one channel without a header, as `encoding` and `sample_rate` say; each after its `audio`",
+      "Samples of one channel without a header, in the format of `encoding` and `sample_rate`; " +
+      "each follows its `audio` message",
     audioName: "samples",
     isAudioSent: true,
     fromClient: TTS_LIVE_CLIENT_MESSAGE,
@@ -94,7 +95,7 @@ export function asyncApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Js
       title: "Dauys, live transcription",
       version: INTERFACE_VERSION,
       description:
-        "Live transcription over WebSocket. Everything else is in `/openapi.json`. This is version " +
+        "Live transcription over WebSocket. `/openapi.json` describes the other endpoints. This is version " +
         `${INTERFACE_VERSION} of the interface, served by version ${SERVICE_VERSION} of the package \`dauys\`.`,
     },
     defaultContentType: "application/json",
@@ -102,7 +103,7 @@ export function asyncApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Js
       service: {
         host: "127.0.0.1:8080",
         protocol: "ws",
-        description: "Default address of a service; behind TLS the protocol is `wss`",
+        description: "Default address of a service; with TLS the protocol is `wss`",
       },
     },
     channels: Object.fromEntries(
@@ -157,13 +158,15 @@ function handshake({ subprotocol }: Dialect): Json {
       Authorization: { type: "string", description: "`Bearer` and the API key" },
       "Sec-WebSocket-Protocol": {
         type: "string",
-        description: `\`${subprotocol}\` and the key or a stream token, for pages, which cannot set \`Authorization\``,
+        description:
+          `\`${subprotocol}\` and the key or a stream token, for web pages, which cannot set ` +
+          `\`Authorization\``,
       },
     },
   };
 }
 
-/** Operations of the service, which receives the messages of clients. */
+/** Operations of the service, which receives the clients' messages. */
 function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
   const { id, audio, fromClient, fromServer, audioName = AUDIO, isAudioSent = false } = dialect;
   const received = audio === null || isAudioSent ? [] : [audioName];

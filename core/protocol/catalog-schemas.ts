@@ -4,18 +4,16 @@ import type { Query } from "./query.js";
 import { SYNTHESIS_MODEL_MEANS } from "./synthesis-request.js";
 
 const MODEL_BASE = {
-  id: z.string().meta({ description: "The same as `name`, for clients of OpenAI's shape" }),
+  id: z.string().meta({ description: "Same as `name`, for OpenAI clients" }),
   object: z.literal("model"),
-  created: z
-    .int()
-    .meta({ description: "When its weights were made, Unix seconds; 0 when that is not known" }),
+  created: z.int().meta({ description: "When its weights were created, Unix seconds; 0 if unknown" }),
   owned_by: z.literal("dauys"),
   name: z.string().meta({ description: "Model id" }),
   notes: z
     .string()
     .nullable()
-    .meta({ description: "What it cannot do, in plain sentences; null when its package does not say" }),
-  default: z.boolean().meta({ description: "Answers requests that name no model" }),
+    .meta({ description: "Its limitations, in plain sentences; null if its package lists none" }),
+  default: z.boolean().meta({ description: "Used by requests that specify no model" }),
 };
 
 export const MODEL = z.object({
@@ -24,16 +22,16 @@ export const MODEL = z.object({
   sample_rate: z.int().meta({ description: "Output sample rate in Hz" }),
   voices: z.array(z.string()),
   default_voice: z.string(),
-  word_times: z.boolean().meta({ description: "Tells when it says its words: takes `timestamps=true`" }),
-  solver_steps: z.boolean().meta({ description: "Takes `nfe`; other models ignore it" }),
+  word_times: z.boolean().meta({ description: "Reports the time of each word: supports `timestamps=true`" }),
+  solver_steps: z.boolean().meta({ description: "Supports `nfe`; other models ignore it" }),
 });
-/** Not part of `data`, which lists models that speak. */
+/** Not part of `data`, which lists models for speech. */
 export const RECOGNIZER = z.object({
   ...MODEL_BASE,
   lang: z.string().meta({ description: "Language codes, with hyphens between" }),
-  sample_rate: z.int().meta({ description: "Of the audio it hears, in Hz; files of others are converted" }),
-  live_partials: z.boolean().meta({ description: "Tells what it hears before an utterance has ended" }),
-  hot_words: z.boolean().meta({ description: "Takes words and phrases to be preferred" }),
+  sample_rate: z.int().meta({ description: "Sample rate of its input in Hz; other audio is converted" }),
+  live_partials: z.boolean().meta({ description: "Sends partials before an utterance has ended" }),
+  hot_words: z.boolean().meta({ description: "Supports words and phrases to prefer" }),
 });
 export const MODELS = z.object({
   object: z.literal("list"),
@@ -48,7 +46,7 @@ export const VOICE_ENTRY = z.object({
   best_for: z.string().nullable(),
 });
 export const VOICES = z.object({ model: z.string(), voices: z.array(VOICE_ENTRY) });
-/** Open paths accept other names, since clients add some to bypass caches. */
+/** Open paths accept other names, since clients add parameters to bypass caches. */
 export const VOICES_QUERY = {
   schema: z.object({ model: z.string().optional().meta({ description: SYNTHESIS_MODEL_MEANS }) }),
   others: { passed: [] },
@@ -58,7 +56,7 @@ export const HEALTH = z.object({ status: z.literal("ok"), models: z.array(z.stri
 export const READINESS = z.object({ status: z.literal("ready") });
 
 const NAMED = z.object({ id: z.string(), name: z.string() });
-/** Lists that chat front ends with the OpenAI interface request. */
+/** Lists that chat front ends request when they use the OpenAI interface. */
 export const AUDIO_MODELS = z.object({ models: z.array(NAMED) });
 export const AUDIO_VOICES = z.object({ voices: z.array(NAMED) });
 
@@ -69,13 +67,13 @@ export const STREAM_TOKEN = z.object({
   expires_in: z.int().meta({ description: "Seconds" }),
 });
 
-/** Body of every error, except for OpenAI's clients. */
+/** Body of every error, except for OpenAI clients. */
 export const ERROR = z.object({ detail: z.string() });
 
-/** Body of errors for OpenAI's clients. */
+/** Error body for OpenAI clients. */
 export const OPENAI_ERROR = ERROR.extend({
   error: z.object({
-    message: z.string().meta({ description: "The same as `detail`" }),
+    message: z.string().meta({ description: "Same as `detail`" }),
     type: z.string(),
     param: z.string().nullable().meta({ description: "Field or parameter that broke its rule" }),
     code: z.string(),
@@ -84,8 +82,8 @@ export const OPENAI_ERROR = ERROR.extend({
 
 /** Error body on the paths of Deepgram's interface. */
 export const DEEPGRAM_ERROR = ERROR.extend({
-  err_code: z.string().meta({ description: "Deepgram's name of the failure, such as `INVALID_AUTH`" }),
-  err_msg: z.string().meta({ description: "The same as `detail`" }),
+  err_code: z.string().meta({ description: "Deepgram's name for the failure, such as `INVALID_AUTH`" }),
+  err_msg: z.string().meta({ description: "Same as `detail`" }),
   request_id: z.string(),
 });
 

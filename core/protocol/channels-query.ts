@@ -6,11 +6,11 @@ import { oneOf, queryInteger, shown } from "./fields.js";
 
 const HANDLINGS = ["mix", "split"] as const satisfies readonly ChannelHandling[];
 
-/** Whether the channels of a file are mixed. */
+/** How the channels of a file are handled. */
 export const CHANNELS = oneOf("channels", HANDLINGS, { otherwise: "mix", code: "INVALID_REQUEST" }).meta({
   description:
     `\`split\`: each channel is transcribed separately and charged, up to ${MOST_CHANNELS}; words and segments ` +
-    "name their `channel`. `mix`: all become one. An extension",
+    "name their `channel`. `mix`: all are mixed into one. An extension",
 });
 
 const RAW_FORMATS = ["linear16", "mulaw", "alaw"] as const satisfies readonly StreamedFormat[];
@@ -22,18 +22,19 @@ const OTHER_RATE_HZ = 16_000;
 export const RAW_FIELDS = {
   encoding: z.string().optional().meta({
     enum: RAW_FORMATS,
-    description:
-      "The audio may be samples without a header; files are still detected by their bytes. An extension",
+    description: "Format of samples without a header; files are still detected by their bytes. An extension",
   }),
   sample_rate: queryInteger("sample_rate", { ...RAW_RATE_HZ, otherwise: OTHER_RATE_HZ }).meta({
-    description: "Of samples without a header; 8000 by default for mulaw and alaw. An extension",
+    description: "Sample rate of samples without a header; 8000 by default for mulaw and alaw. An extension",
   }),
   channel_count: queryInteger("channel_count", { min: 1, max: MOST_CHANNELS, otherwise: 1 }).meta({
     description: "Interleaved channels of samples without a header. An extension",
   }),
 };
 
-/** Returns the format of samples without a header; null if the client named none. @throws {ServiceError} */
+/**
+ * Returns the format of samples without a header; null if the client specified none. @throws {ServiceError}
+ */
 export function rawAudioOf(
   query: URLSearchParams,
   fields: z.output<z.ZodObject<typeof RAW_FIELDS>>,

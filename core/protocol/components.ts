@@ -47,6 +47,7 @@ import {
 } from "./transcription-schemas.js";
 import { TTS_LIVE_CLIENT_MESSAGE, TTS_LIVE_SERVER_MESSAGE } from "./tts-live-messages.js";
 import { TURNS_CLIENT_MESSAGE, TURNS_SERVER_MESSAGE } from "./turns-messages.js";
+import { VOCABULARY, VOCABULARY_REQUEST } from "./vocabulary.js";
 
 /** Schemas of the API reference. */
 export const COMPONENTS = {
@@ -81,6 +82,8 @@ export const COMPONENTS = {
   KeyInfo: KEY_INFO,
   Usage: USAGE,
   UsageRow: USAGE_ROW,
+  Vocabulary: VOCABULARY,
+  VocabularyRequest: VOCABULARY_REQUEST,
   Job: JOB,
   JobError: JOB_ERROR,
   Jobs: JOBS,

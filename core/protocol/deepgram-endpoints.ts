@@ -11,9 +11,9 @@ export const DEEPGRAM_ENDPOINTS = [
     group: "Speech",
     summary: "Speak a text, in Deepgram's shape",
     description:
-      "Sent as it is synthesized: a WAV of unknown length, or with `container=none` samples. Deepgram's default, MP3, is not " +
-      "synthesized: without `encoding` the answer is `linear16`. The key comes as `Authorization: Token KEY` or `Bearer KEY`. " +
-      "Errors are `DeepgramError`.",
+      "Returns speech as it is synthesized: a WAV of unknown length, or samples with `container=none`. " +
+      "MP3, Deepgram's default, is not supported: without `encoding` the response is `linear16`. Send the " +
+      "key as `Authorization: Token KEY` or `Bearer KEY`. Errors are `DeepgramError`.",
     query: SPEAK_QUERY,
     request: { "application/json": "SpeakRequest" },
     status: 200,
@@ -44,9 +44,10 @@ export const DEEPGRAM_ENDPOINTS = [
     group: "Transcription",
     summary: "Transcribe a file, in Deepgram's shape",
     description:
-      "The audio is the body, or behind the `url` of a JSON body. `punctuate`, `smart_format` and `numerals` " +
-      "make the text readable, `redact` masks personal data; what would change the meaning of an answer (callback, diarize, search, replace, summarize, ...) is refused. " +
-      "The key comes as `Authorization: Token KEY` or `Bearer KEY`. Errors are `DeepgramError`.",
+      "Send the audio as the body, or its `url` in a JSON body. `punctuate`, `smart_format` and `numerals` " +
+      "make the text readable, `redact` masks personal data. Options that would change the meaning of the " +
+      "response (callback, diarize, search, replace, summarize, ...) are rejected. Send the key as " +
+      "`Authorization: Token KEY` or `Bearer KEY`. Errors are `DeepgramError`.",
     query: LISTEN_FILE_QUERY,
     request: { "application/octet-stream": "bytes", "application/json": "ListenUrl" },
     status: 200,
@@ -66,16 +67,17 @@ export const DEEPGRAM_ENDPOINTS = [
     method: "GET",
     path: "/v1/listen",
     group: "Live",
-    summary: "Live transcription over WebSocket for clients of Deepgram",
+    summary: "Live transcription over WebSocket, for Deepgram clients",
     description:
-      "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
-      "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
-      "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
-      "places. Raw samples of one channel, or a WAV of them. `punctuate`, `smart_format` and " +
-      "`numerals` make finals readable, `redact` masks personal data; options without effect are named in `X-Svc-Ignored` of the " +
-      "handshake; what would change the meaning of an answer (diarize, search, replace, callback, dictation, " +
-      "detect_entities) is refused. Close " +
-      "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
+      "The same sessions with the messages of Deepgram's live transcription (`ListenServerMessage`, " +
+      "`ListenClientMessage`): `Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; " +
+      "`KeepAlive`, `Finalize`, `CloseStream`. Send the key as `Authorization: Token KEY` or `Bearer KEY`, " +
+      "or as the second of the subprotocols `token, KEY`; stream tokens work in the same places. Send raw " +
+      "samples of one channel, or a WAV of them. `punctuate`, `smart_format` and `numerals` make finals " +
+      "readable, `redact` masks personal data. The handshake lists options without effect in " +
+      "`X-Svc-Ignored`; options that would change the meaning of the response (diarize, search, replace, " +
+      "callback, dictation, detect_entities) are rejected. Close codes are those of `/v1/stream`. Errors " +
+      "before the upgrade are also in the header `dg-error`.",
     query: LISTEN_QUERY,
     status: 101,
     answer: {},
@@ -86,12 +88,14 @@ export const DEEPGRAM_ENDPOINTS = [
     method: "GET",
     path: "/v1/speak",
     group: "Speech",
-    summary: "Speech of text that arrives in pieces, over WebSocket",
+    summary: "Speak text that arrives in pieces, over WebSocket, for Deepgram clients",
     description:
-      "Deepgram's messages (`SpeakClientMessage`, `SpeakServerMessage`): `Speak` adds text in pieces of any size, and each sentence is spoken " +
-      "as soon as it is complete; `Flush` speaks the rest, `Clear` drops what was not sent, `Close` ends. Speech is sent in binary " +
-      "messages of samples without a header. The text between two flushes is charged once, up to the last sentence that has begun " +
-      "to sound. The key comes as for `/v1/listen`. Close codes are those of `/v1/stream`; 4408 after ten minutes without a message.",
+      "The messages of Deepgram's streaming speech (`SpeakClientMessage`, `SpeakServerMessage`): `Speak` " +
+      "adds text in pieces of any size, and each sentence is spoken as soon as it is complete; `Flush` " +
+      "speaks the rest, `Clear` drops unsent audio, `Close` closes the socket. Speech is sent in binary " +
+      "messages of samples without a header. The text between two flushes is charged once, up to the last " +
+      "sentence of which any audio was sent. Keys are sent as for `/v1/listen`. Close codes are those of " +
+      "`/v1/stream`; 4408 after ten minutes without a message.",
     query: SPEAK_STREAM_QUERY,
     status: 101,
     answer: {},
@@ -102,10 +106,11 @@ export const DEEPGRAM_ENDPOINTS = [
     method: "GET",
     path: "/v2/listen",
     group: "Live",
-    summary: "Turns of a conversation over WebSocket for clients of Deepgram",
+    summary: "Turns of a conversation over WebSocket, for Deepgram clients",
     description:
-      "The same sessions in the messages of Deepgram's Flux (`TurnsServerMessage`, `TurnsClientMessage`): `TurnInfo` says when a " +
-      "speaker begins, pauses, goes on and has ended. The key comes as for `/v1/listen`. Close codes are those of `/v1/stream`.",
+      "The same sessions with the messages of Deepgram's Flux (`TurnsServerMessage`, " +
+      "`TurnsClientMessage`): `TurnInfo` reports when a speaker starts, pauses, resumes and stops. Keys " +
+      "are sent as for `/v1/listen`. Close codes are those of `/v1/stream`.",
     query: TURNS_QUERY,
     status: 101,
     answer: {},

@@ -5,7 +5,7 @@ import { HTTP_STATUS, publicDetail } from "./error-status.js";
 /** Paths whose errors are in Deepgram's shape. */
 const PATHS = ["/v1/listen", "/v1/speak", "/v2/listen"];
 
-/** Deepgram's codes of failures; other failures use the name of their status. */
+/** Deepgram's codes for failures; other failures use the name of their status. */
 const CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "INVALID_AUTH",
   ENDPOINT_NOT_ALLOWED: "INSUFFICIENT_PERMISSIONS",

@@ -2,10 +2,10 @@ import { ServiceError } from "../domain/errors.js";
 import type { KeyEndpoint } from "../domain/key-limits.js";
 import type { HttpOperation, LivePath } from "./endpoints.js";
 
-/** Without a key, or about the key itself. */
+/** Operations without a key, or about the key itself. */
 const ANY_KEY = null;
 
-/** Endpoints of a key that allow each operation, one of them is enough; null for any key. */
+/** Key endpoints that allow each operation; one of them is enough. Null for any key. */
 const SCOPES = {
   "POST /v1/tts": ["tts"],
   "POST /v1/tts/stream": ["tts"],
@@ -34,6 +34,8 @@ const SCOPES = {
   "GET /v1/key": ANY_KEY,
   "GET /v1/balance": ["account:read"],
   "GET /v1/usage": ["account:read"],
+  "GET /v1/vocabulary": ["account:read", "account:write"],
+  "PUT /v1/vocabulary": ["account:write"],
   "GET /v1/models": ANY_KEY,
   "GET /v1/voices": ANY_KEY,
   "GET /v1/audio/models": ANY_KEY,
@@ -45,8 +47,8 @@ const SCOPES = {
 /**
  * Rejects a key that is restricted to other endpoints.
  *
- * @param endpoints those of the key; all when undefined
- * @param path of the route; segments of any value are `:name` or `{name}`
+ * @param endpoints of the key; all when undefined
+ * @param path path of the route; variable segments are `:name` or `{name}`
  * @throws {ServiceError} `ENDPOINT_NOT_ALLOWED`
  */
 export function requireEndpoint(

@@ -1,3 +1,4 @@
+import { ACCOUNT_ENDPOINTS } from "./account-endpoints.js";
 import { NO_QUERY, VOICES_QUERY } from "./catalog-schemas.js";
 import type { ComponentName } from "./components.js";
 import { DEEPGRAM_ENDPOINTS } from "./deepgram-endpoints.js";
@@ -8,9 +9,8 @@ import { STREAM_QUERY } from "./stream-query.js";
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY } from "./timed-speech.js";
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TTS_LIVE_QUERY } from "./tts-live-query.js";
-import { USAGE_QUERY } from "./usage-query.js";
 
-/** Headers of answers, in addition to those of every answer. */
+/** Headers of some responses, in addition to those of every response. */
 export const ANSWER_HEADERS = {
   "X-Svc-Chars": { type: "integer", description: "Billed characters: code points of the submitted text" },
   "X-Svc-Stream": { type: "string", description: "Always `wav-frames-v1`" },
@@ -19,18 +19,18 @@ export const ANSWER_HEADERS = {
   "X-Svc-Model": { type: "string", description: "Model used" },
   "X-Svc-Cold-Start-Ms": {
     type: "integer",
-    description: "Only when the request waited over 1 s for its model: how long, in milliseconds",
+    description: "Milliseconds that the request waited for its model, if over 1 s",
   },
   "X-Svc-Notes": {
     type: "string",
     description:
-      "Only when there is something to know about the text: stable names, with commas between. `russian_text`: a sentence of " +
-      "it is Russian, and the voice says it with Kazakh sounds; `dropped_characters`: it has emoji, other scripts or the " +
-      "like, which have no reading and are left out",
+      "Notes on the text, if there are any: stable names, separated by commas. `russian_text`: a sentence " +
+      "is Russian, and the voice speaks it with Kazakh sounds; `dropped_characters`: emoji, characters of " +
+      "other scripts or similar have no reading and are dropped",
   },
   "X-Svc-Ignored": {
     type: "string",
-    description: "Only when something was given that has no effect here: its names, with commas between",
+    description: "Parameters or fields that were sent but have no effect, separated by commas",
   },
   "Dg-Char-Count": { type: "integer", description: "As `X-Svc-Chars`" },
   "Dg-Model-Name": { type: "string", description: "The voice" },
@@ -43,22 +43,23 @@ export const ANSWER_HEADERS = {
 
 type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
-/** Idempotency of billed endpoints: the request's header, its effect on the answer, and its errors. */
+/** Idempotency of billed endpoints: the request header, its effect on the response, and its errors. */
 export const IDEMPOTENCY = {
   header: "Idempotency-Key",
   rule: { minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
   description:
-    "Makes a repetition safe: within 24 hours the same request with the same key is charged once and gets the same " +
-    "answer. A key that is still at work answers 409, one of another request 422. After an error the key takes the same " +
-    "request again. Keys are your organization's own; a random UUID is a good one.",
+    "Makes retries safe: within 24 hours, the same request with the same key is charged once and gets the " +
+    "same response. 409 means that a request with this key is still running, 422 that the key belongs to " +
+    "another request. After an error, the key accepts the same request again. Keys belong to your " +
+    "organization; use a random UUID.",
   answerHeaders: {
     "Idempotent-Replayed": {
       type: "string",
-      description: "`true` when this request was not charged: its answer had been paid for",
+      description: "`true` if this request was not charged, because an earlier one paid for its response",
     },
     "Original-Request": {
       type: "string",
-      description: "`x-request-id` of the request that was charged for this answer, when it was another one",
+      description: "`x-request-id` of the request that was charged for this response, if it was another one",
     },
   },
   errors: [409, 422],
@@ -67,10 +68,10 @@ export const IDEMPOTENCY = {
 /** Content of a body by media type: a component, one of several, plain text, or bytes. */
 export type Content = Readonly<Record<string, ComponentName | readonly ComponentName[] | "text" | "bytes">>;
 
-/** Header that identifies OpenAI's clients. */
+/** Header that identifies OpenAI clients. */
 export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
 
-/** Returns whether OpenAI's clients expect their error body on a path: their endpoints and the catalog. */
+/** Returns whether OpenAI clients expect their error body on a path: their endpoints and the catalog. */
 export function isOpenAiPath(path: string): boolean {
   return /^\/v1\/(audio|models|voices|realtime)(\/|$)/.test(path);
 }
@@ -80,7 +81,7 @@ export const GROUPS = ["Speech", "Transcription", "Jobs", "Live", "Account", "Ca
 
 /** An endpoint of the API reference. */
 export interface Endpoint {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `{name}` stands for a segment. */
   readonly path: string;
   readonly group: (typeof GROUPS)[number];
@@ -88,7 +89,7 @@ export interface Endpoint {
   readonly description?: string;
   /** Needs no key. */
   readonly isOpen?: boolean;
-  /** Costs credits, and takes an `Idempotency-Key`. */
+  /** Costs credits, and accepts an `Idempotency-Key`. */
   readonly isBilled?: boolean;
   readonly query?: Query;
   readonly requestHeaders?: Readonly<Record<string, string>>;
@@ -108,8 +109,9 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text",
     description:
-      "Answers with one WAV: 24 kHz, 16-bit PCM, mono. With `timestamps=true` with `TimedSpeech`: the same WAV in base64, and " +
-      "each word with its place in the text. A model that does not tell when it says its words refuses (400).",
+      "Returns one WAV: 24 kHz, 16-bit PCM, mono. With `timestamps=true` it returns `TimedSpeech`: the " +
+      "same WAV in base64, and each word with its position in the text. Models without word times reject " +
+      "this (400).",
     query: SPEECH_QUERY,
     request: { "application/json": "SynthesisRequest" },
     status: 200,
@@ -124,10 +126,11 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text sentence by sentence",
     description:
-      "A sequence of frames: 4 bytes big-endian length N, then N bytes that are one playable WAV. One frame leaves as " +
-      "each sentence is finished, with `frames=chunks` as each part of it is. A failure in the middle breaks the connection. With `timestamps=true` each WAV holds, behind its " +
-      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, or those that begin in that part, times from the beginning of ' +
-      "that WAV. Readers that do not know the chunk skip it.",
+      "Returns a sequence of frames: 4 bytes with the big-endian length N, then N bytes that are one " +
+      "playable WAV. A frame is sent when a sentence is finished; with `frames=chunks`, when a part of it " +
+      "is. A failure in the middle closes the connection. With `timestamps=true` each WAV has a RIFF chunk " +
+      '`wrds` after its samples, JSON in UTF-8: `{"words": [WordTime, ...]}` with the words that begin in ' +
+      "this frame, times from the start of its WAV. Players that do not know the chunk skip it.",
     query: SPEECH_STREAM_QUERY,
     request: { "application/json": "SynthesisRequest" },
     status: 200,
@@ -149,11 +152,12 @@ const TABLE = [
     group: "Speech",
     summary: "Speak text that arrives in pieces, over WebSocket",
     description:
-      "`text` adds text in pieces of any size (`TtsLiveClientMessage`), and each sentence is spoken as soon as it is complete; `flush` " +
-      "speaks the rest, `cancel` drops what was not sent, `close` speaks the rest and ends. Every binary message follows an `audio` that says " +
-      "which sentence and turn it belongs to, and its words with their times (`TtsLiveServerMessage`). A turn is charged once, up to " +
-      "the end of the last sentence whose audio was sent in part. The key comes as for `/v1/stream`, and so do refusals and close " +
-      "codes; 4408 after ten minutes without a message.",
+      "`text` adds text in pieces of any size (`TtsLiveClientMessage`), and each sentence is spoken as " +
+      "soon as it is complete; `flush` speaks the rest, `cancel` drops unsent audio, `close` speaks the " +
+      "rest and closes. An `audio` message precedes every binary message: it has the sentence, the turn, " +
+      "and the words with their times (`TtsLiveServerMessage`). A turn is charged once, up to the end of " +
+      "the last sentence of which any audio was sent. Keys, rejections and close codes are those of " +
+      "`/v1/stream`; 4408 after ten minutes without a message.",
     query: TTS_LIVE_QUERY,
     status: 101,
     answer: {},
@@ -165,8 +169,8 @@ const TABLE = [
     group: "Speech",
     summary: "Speak a text, in OpenAI's shape",
     description:
-      "`pcm` is sent as it is made, and so are the server-sent events of `stream_format: sse`: `SpeechDelta` with the audio in " +
-      "base64, then `SpeechDone`, or an event `error`.",
+      "`pcm` is streamed as it is synthesized. So are the server-sent events of `stream_format: sse`: " +
+      "`SpeechDelta` with audio in base64, then `SpeechDone`, or an event `error`.",
     request: { "application/json": "SpeechRequest" },
     status: 200,
     answer: {
@@ -194,12 +198,14 @@ const TABLE = [
     group: "Transcription",
     summary: "Transcribe a file",
     description:
-      "Exactly one source of audio: a raw body, a form with a part `file`, or `url`. With `Accept: text/event-stream` the answer is " +
-      "server-sent events: `progress` (`TranscriptionProgress`) while the audio is transcribed, then `result` with the JSON answer, or " +
-      "`error` (`ErrorEvent`); what is refused before the first of them has its status. Comments keep the connection open.",
+      "Send the audio as a raw body, as the part `file` of a form, or by `url`; exactly one of these. With " +
+      "`Accept: text/event-stream` the response consists of server-sent events: `progress` " +
+      "(`TranscriptionProgress`) during the transcription, then `result` with the JSON response, or " +
+      "`error` (`ErrorEvent`). Errors before the first event have their own HTTP status. Comments keep the " +
+      "connection open.",
     query: TRANSCRIBE_QUERY,
     requestHeaders: {
-      "x-filename": "Name of a raw body; only its extension matters, it names the container",
+      "x-filename": "File name of a raw body; only its extension matters, which gives the container",
     },
     request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
     status: 200,
@@ -217,8 +223,9 @@ const TABLE = [
     group: "Transcription",
     summary: "Transcribe a file, in OpenAI's shape",
     description:
-      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. With `stream` the answer is server-sent " +
-      "events: `TranscriptDelta` as the text is transcribed, then `TranscriptDone`, or an event `error`.",
+      "`json` returns `PlainTranscript`, `verbose_json` returns `VerboseTranscript`. With `stream` the " +
+      "response consists of server-sent events: `TranscriptDelta` as the text is transcribed, then " +
+      "`TranscriptDone`, or an event `error`.",
     request: "form",
     status: 200,
     answer: {
@@ -238,12 +245,14 @@ const TABLE = [
     group: "Live",
     summary: "Live transcription over WebSocket",
     description:
-      "Send binary messages of 16-bit little-endian PCM, mono, 16 kHz, or WebM or Ogg with Opus, in pieces of any size, and text messages " +
-      "(`StreamClientMessage`); receive `StreamServerMessage`. The key comes as `Authorization: Bearer`, as the second " +
-      'of the subprotocols `["svc-bearer", KEY]`, or as a token in the query. With a header a refusal is an HTTP answer; ' +
-      "else the socket opens, sends `error`, and closes with 4000 + the HTTP status. Other close codes: 1000 done, 1011 " +
-      "internal, 1012 going away, 1013 no capacity, 4408 idle for 60 s, 4413 over 4 hours. While the model is cold the " +
-      "socket opens all the same: audio may be sent at once, `ready` comes when the model is there.",
+      "Send binary messages of 16-bit little-endian PCM (mono, 16 kHz), or WebM or Ogg with Opus, in " +
+      "pieces of any size, and text messages (`StreamClientMessage`); receive `StreamServerMessage`. Send " +
+      "the key as `Authorization: Bearer`, as the second of the subprotocols `svc-bearer, KEY`, or send a " +
+      "token in the query. Requests with the header are rejected with an HTTP response; for others the " +
+      "socket opens, sends `error`, and closes with 4000 + the HTTP status. Other close codes: 1000 done, " +
+      "1011 internal, 1012 going away, 1013 no capacity, 4408 idle for 60 s, 4413 over 4 hours. While the " +
+      "model loads, the socket is already open: send audio immediately; `ready` arrives once the model is " +
+      "loaded.",
     query: STREAM_QUERY,
     status: 101,
     answer: {},
@@ -255,13 +264,14 @@ const TABLE = [
     method: "GET",
     path: "/v1/realtime",
     group: "Live",
-    summary: "Live transcription over WebSocket for clients of OpenAI",
+    summary: "Live transcription over WebSocket, for OpenAI clients",
     description:
-      "The same sessions in the events of OpenAI's realtime transcription (`RealtimeServerEvent`, `RealtimeClientEvent`), in the " +
-      "form of the beta for clients that ask for it (`OpenAI-Beta: realtime=v1`). The key comes as `Authorization: Bearer`, or as " +
-      "one of the subprotocols `realtime, openai-insecure-api-key.KEY`; a client secret in the same places. Audio is base64 in " +
-      "`input_audio_buffer.append`: 16-bit little-endian PCM at 24 kHz, or G.711 at 8 kHz. Sessions only transcribe: other events " +
-      "get an `error`. Close codes are those of `/v1/stream`.",
+      "The same sessions with the events of OpenAI's realtime transcription (`RealtimeServerEvent`, " +
+      "`RealtimeClientEvent`), in the beta's form for clients that send `OpenAI-Beta: realtime=v1`. Send " +
+      "the key as `Authorization: Bearer`, or as one of the subprotocols `realtime, " +
+      "openai-insecure-api-key.KEY`; client secrets work in the same places. Audio is base64 in " +
+      "`input_audio_buffer.append`: 16-bit little-endian PCM at 24 kHz, or G.711 at 8 kHz. Sessions only " +
+      "transcribe: other events get an `error`. Close codes are those of `/v1/stream`.",
     query: REALTIME_QUERY,
     status: 101,
     answer: {},
@@ -271,9 +281,9 @@ const TABLE = [
     method: "POST",
     path: "/v1/realtime/client_secrets",
     group: "Live",
-    summary: "Make a secret that opens realtime sessions, in OpenAI's shape",
+    summary: "Create a secret that opens realtime sessions, in OpenAI's shape",
     description:
-      "For pages, which must not know the key: valid for 10 minutes unless `expires_after` says otherwise.",
+      "For web pages, which must not have the key. Valid for 10 minutes, or as long as `expires_after` sets.",
     query: NO_QUERY,
     request: { "application/json": "ClientSecretRequest" },
     status: 200,
@@ -284,7 +294,7 @@ const TABLE = [
     method: "POST",
     path: "/v1/realtime/transcription_sessions",
     group: "Live",
-    summary: "Make such a secret, in the shape of OpenAI's beta",
+    summary: "Create such a secret, in the shape of OpenAI's beta",
     query: NO_QUERY,
     request: { "application/json": "TranscriptionSessionRequest" },
     status: 200,
@@ -295,62 +305,24 @@ const TABLE = [
     method: "POST",
     path: "/v1/stream/token",
     group: "Live",
-    summary: "Make a token that opens one live socket within 60 s",
+    summary: "Create a token that opens one live socket within 60 s",
     query: NO_QUERY,
     status: 200,
     answer: { "application/json": "StreamToken" },
     errors: [400, 401, 503],
   },
-  {
-    method: "GET",
-    path: "/v1/balance",
-    group: "Account",
-    summary: "Credits of the key's organization",
-    description: "Free of charge; at most a second old.",
-    query: NO_QUERY,
-    status: 200,
-    answer: { "application/json": "Balance" },
-    errors: [400, 401, 503],
-  },
-  {
-    method: "GET",
-    path: "/v1/key",
-    group: "Account",
-    summary: "The key itself: its limits, and what it used this month",
-    description: "Any key may ask about itself. Free of charge.",
-    query: NO_QUERY,
-    status: 200,
-    answer: { "application/json": "KeyInfo" },
-    errors: [400, 401, 503],
-  },
-  {
-    method: "GET",
-    path: "/v1/usage",
-    group: "Account",
-    summary: "What the key's organization used, by day, kind of work and path",
-    description:
-      "Everything that was charged on these days, of all its keys. Free of charge; at most ten seconds old. An organization " +
-      "may ask for ten periods at once, then for one a second.",
-    query: USAGE_QUERY,
-    status: 200,
-    answer: { "application/json": "Usage" },
-    errors: [400, 401, 429, 503],
-  },
-  open("/v1/models", "Installed models: those that speak, and beside them those that transcribe", "Models"),
+  ...ACCOUNT_ENDPOINTS,
+  open("/v1/models", "Installed models: those for speech, and those for transcription", "Models"),
   {
     ...open("/v1/voices", "Voices of a model", "Voices"),
     query: VOICES_QUERY,
     errors: [400, 404],
   },
-  open("/v1/audio/models", "Models, as chat front ends ask for them", "AudioModels"),
-  open("/v1/audio/voices", "Voices, as chat front ends ask for them", "AudioVoices"),
+  open("/v1/audio/models", "Models, in the form that chat front ends request", "AudioModels"),
+  open("/v1/audio/voices", "Voices, in the form that chat front ends request", "AudioVoices"),
   open("/health", "Whether the service is up", "Health"),
   {
-    ...open(
-      "/ready",
-      "Whether the service can take work; a model that is cold is loaded when it is needed",
-      "Readiness",
-    ),
+    ...open("/ready", "Whether the service accepts work; models are loaded on demand", "Readiness"),
     errors: [503],
   },
 ] as const satisfies readonly Endpoint[];

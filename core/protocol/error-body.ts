@@ -3,7 +3,7 @@ import type { ErrorBody, OpenAiErrorBody } from "./catalog-schemas.js";
 import { HTTP_STATUS, publicDetail } from "./error-status.js";
 import type { ErrorEvent } from "./transcription-schemas.js";
 
-/** Error codes that OpenAI's clients check; other failures keep our names. */
+/** Error codes that OpenAI clients check; other failures keep our names. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   KEY_INVALID: "invalid_api_key",
   OUT_OF_CREDITS: "insufficient_quota",
@@ -22,25 +22,25 @@ export function errorBody(error: ServiceError): ErrorBody {
   return { detail: publicDetail(error) };
 }
 
-/** The body of an error event, after the answer's status has been sent. */
+/** Body of an error event, which is sent after the response's status. */
 export function errorEventBody(error: ServiceError): ErrorEvent {
   const { code } = error;
   return { code: errorName(code), ...errorBody(error), status: HTTP_STATUS[code] };
 }
 
-/** The error body for OpenAI's clients. @see https://platform.openai.com/docs/guides/error-codes */
+/** The error body for OpenAI clients. @see https://platform.openai.com/docs/guides/error-codes */
 export function openAiErrorBody(error: ServiceError): OpenAiErrorBody {
   return { ...errorBody(error), error: openAiError(error) };
 }
 
-/** The same without `detail`, which is its `message`. */
+/** The error object without `detail`, which equals its `message`. */
 export function openAiError(error: ServiceError): OpenAiErrorBody["error"] {
   const { code, param } = error;
   const { detail } = errorBody(error);
   return { message: detail, type: typeOf(code), param, code: OPENAI_CODES[code] ?? errorName(code) };
 }
 
-/** Errors that end live sessions and either are no `ServiceError` or mean something else there. */
+/** Errors that end live sessions and either are not a `ServiceError` or mean something else there. */
 const LIVE_TYPES: Readonly<Record<string, string>> = {
   unauthorized: "authentication_error",
   too_fast: "rate_limit_error",
@@ -48,7 +48,7 @@ const LIVE_TYPES: Readonly<Record<string, string>> = {
   internal: "server_error",
 };
 
-/** Type and code of a live session's error for OpenAI's clients. */
+/** Type and code of a live session's error for OpenAI clients. */
 export function openAiLiveError({
   code: name,
   retryable,

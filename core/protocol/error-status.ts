@@ -2,7 +2,8 @@ import { CLOSE } from "../domain/close-codes.js";
 import { type ErrorCode, errorName, isUnpaid } from "../domain/errors.js";
 
 /**
- * HTTP status and close code of a live socket for each expected failure. 499 is never sent, because the client has left.
+ * HTTP status, and close code of live sockets, for each expected failure. 499 is never sent, because the
+ * client has left.
  */
 const EDGES = {
   INVALID_REQUEST: [400, CLOSE.badRequest],
@@ -66,12 +67,12 @@ export function isRetryable(code: ErrorCode): boolean {
   return code in RETRY_AFTER_S;
 }
 
-/** Headers with the name of a failure, and whether to retry. */
+/** Headers that name a failure, and whether to retry. */
 export function errorHeaders(code: ErrorCode): Record<string, string> {
   const headers: Record<string, string> = { "x-svc-error": errorName(code) };
   const retryAfterS = RETRY_AFTER_S[code];
   if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
-  // OpenAI's clients retry every 429 without this header, and a retry cannot create credits.
+  // OpenAI clients retry every 429 without this header, but a retry cannot create credits.
   if (isUnpaid(code)) headers["x-should-retry"] = "false";
   // Do not wait for the rest of the body.
   if (code === "BODY_TOO_SLOW") headers["connection"] = "close";

@@ -22,7 +22,7 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
 }
 
 /**
- * Parses `value` by its schema, without members that are not in the schema, unless it is strict.
+ * Parses `value` by its schema, and drops members that are not in it, unless the schema rejects them.
  *
  * @throws {ServiceError} for the first broken rule, with the field, the rule and the value
  */
@@ -51,7 +51,7 @@ export function looseBody<T extends z.core.$ZodLooseShape>(shape: T) {
   return z.object(shape, { error: typeRule("the body", "a JSON object") });
 }
 
-/** A field that may be absent or null, with the same meaning. */
+/** A field that may be absent or null, which mean the same. */
 export function given<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => value ?? undefined, schema);
 }
@@ -90,6 +90,11 @@ export function optionalInteger(name: string, { min, max }: Pick<NumberRule, "mi
 
 export function boolean(name: string, otherwise: boolean) {
   return given(z.boolean({ error: typeRule(name, "true or false") }).default(otherwise));
+}
+
+/** A boolean; absent by default. */
+export function optionalBoolean(name: string) {
+  return given(z.boolean({ error: typeRule(name, "true or false") }).optional());
 }
 
 /** One of `names`; other values fail with `code`. */
@@ -177,7 +182,7 @@ function codeOf(issue: z.core.$ZodIssue | undefined): ErrorCode {
   return (code as ErrorCode | undefined) ?? "INVALID_REQUEST";
 }
 
-/** The kind of thing a name denotes, for messages. */
+/** Kinds of names, for messages. */
 export type NameKind = "parameter" | "field";
 
 const LONGEST_SHOWN_NAME = 40;

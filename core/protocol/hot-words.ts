@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { HearingModel } from "../domain/catalog/catalog.js";
-import type { HotWord } from "../domain/decoding/hot-words.js";
+import { type HotWord, MOST_HOT_WORDS } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
-import { parseWith, shown } from "./fields.js";
+import { given, kindOf, parseWith, shown } from "./fields.js";
 
-const MAX_WORDS = 100;
 const MAX_CHARACTERS = 60;
 const MAX_SCORE = 5;
 /** Default score, which finds rare names that sound similar; see `bench/evaluate/hot-words.ts`. */
@@ -14,22 +13,47 @@ const DEFAULT_SCORE = 1;
 export function hotWords(name: string) {
   return z
     .string()
-    .transform((value, context): readonly HotWord[] => {
-      try {
-        return readHotWords(name, value);
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        context.issues.push({ code: "custom", message, input: value });
-        return z.NEVER;
-      }
-    })
+    .transform((value, context) => ruled(context, value, () => readHotWords(name, value)))
     .default([])
     .meta({
       type: "string",
       description:
-        `Words and phrases to be preferred, separated by commas: at most ${MAX_WORDS} of 1 to ${MAX_CHARACTERS} letters of ` +
-        `the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ${DEFAULT_SCORE} by default; an extension`,
+        `Words and phrases to prefer, separated by commas: at most ${MOST_HOT_WORDS}, of 1 to ${MAX_CHARACTERS} ` +
+        `letters of the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ` +
+        `${DEFAULT_SCORE} by default; an extension`,
     });
+}
+
+/** A field of a JSON body with a list of them; none by default. */
+export function hotWordList(name: string) {
+  return given(
+    z
+      .unknown()
+      .transform((value, context) => ruled(context, value, () => readHotWordList(name, value)))
+      .optional(),
+  ).meta({
+    type: "array",
+    maxItems: MOST_HOT_WORDS,
+    items: { type: "string" },
+    description:
+      `Words and phrases to be preferred, at most ${MOST_HOT_WORDS} of 1 to ${MAX_CHARACTERS} letters of a model. \`word:2\` sets ` +
+      `the advantage of each letter, 0 to ${MAX_SCORE}, ${DEFAULT_SCORE} by default`,
+  });
+}
+
+/** Reads hot words; a broken rule becomes an issue of the schema. */
+function ruled(
+  context: z.core.$RefinementCtx,
+  input: unknown,
+  read: () => readonly HotWord[],
+): readonly HotWord[] {
+  try {
+    return read();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.issues.push({ code: "custom", message, input });
+    return z.NEVER;
+  }
 }
 
 /**
@@ -44,7 +68,7 @@ export function requireHotWords(
 ): void {
   if (words.length === 0) return;
   if (alphabet.size === 0) {
-    throw new ServiceError("INVALID_REQUEST", `${name} must be left out: ${model} takes no hot words`);
+    throw new ServiceError("INVALID_REQUEST", `${name} must be omitted: ${model} does not support hot words`);
   }
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));
@@ -66,21 +90,42 @@ export function hotWordsIn(name: string, value: string, model: HearingModel): re
 /** Normalizes words to lower case and single spaces, as in transcripts. */
 function readHotWords(name: string, value: string): readonly HotWord[] {
   const parts = value.split(",").filter((part) => part.trim() !== "");
-  if (parts.length > MAX_WORDS) {
-    throw new RangeError(`${name} must be at most ${MAX_WORDS} words, received ${parts.length}`);
-  }
-  return parts.map((part) => {
-    const [written = "", score, ...rest] = part.split(":");
-    const text = written.normalize("NFC").toLowerCase().trim().replace(/\s+/gu, " ");
-    const length = [...text].length;
-    if (length < 1 || length > MAX_CHARACTERS) {
-      throw new RangeError(`${name} must have 1 to ${MAX_CHARACTERS} characters each, received ${length}`);
-    }
-    return {
-      text,
-      characterScore: score === undefined ? DEFAULT_SCORE : scoreOf([score, ...rest].join(":"), name),
-    };
+  requireCount(name, parts);
+  return parts.map((part) => readHotWord(name, part));
+}
+
+function readHotWordList(name: string, value: unknown): readonly HotWord[] {
+  if (!Array.isArray(value))
+    throw new RangeError(`${name} must be a list of words, received ${kindOf(value)}`);
+  requireCount(name, value);
+  return value.map((word: unknown, index) => {
+    if (typeof word !== "string")
+      throw new RangeError(`${name}[${index}] must be a string, received ${kindOf(word)}`);
+    // Commas separate words in queries.
+    if (word.includes(","))
+      throw new RangeError(`${name}[${index}] must be one word or phrase, received ${shown(word)}`);
+    return readHotWord(name, word);
   });
+}
+
+/** @throws {RangeError} for more words than a request may have */
+function requireCount(name: string, words: readonly unknown[]): void {
+  if (words.length > MOST_HOT_WORDS)
+    throw new RangeError(`${name} must be at most ${MOST_HOT_WORDS} words, received ${words.length}`);
+}
+
+/** Reads `word` or `word:2`. @throws {RangeError} */
+function readHotWord(name: string, part: string): HotWord {
+  const [written = "", score, ...rest] = part.split(":");
+  const text = written.normalize("NFC").toLowerCase().trim().replace(/\s+/gu, " ");
+  const length = [...text].length;
+  if (length < 1 || length > MAX_CHARACTERS) {
+    throw new RangeError(`${name} must have 1 to ${MAX_CHARACTERS} characters each, received ${length}`);
+  }
+  return {
+    text,
+    characterScore: score === undefined ? DEFAULT_SCORE : scoreOf([score, ...rest].join(":"), name),
+  };
 }
 
 function scoreOf(written: string, name: string): number {

@@ -9,11 +9,12 @@ export const JOB_ENDPOINTS = [
     group: "Jobs",
     summary: "Transcribe a file later",
     description:
-      "Takes the audio and answers at once with the job, which runs while no request waits. The audio comes as for " +
-      "`/v1/transcribe`; one behind `url` is fetched when the job runs. A job is charged once, when it is done.",
+      "Accepts the audio and immediately returns the job, which runs in the background. Send the audio as " +
+      "for `/v1/transcribe`; audio given by `url` is fetched when the job runs. A job is charged once, when " +
+      "it is done.",
     query: JOB_QUERY,
     requestHeaders: {
-      "x-filename": "Name of a raw body; its extension names the container, and the job keeps the name",
+      "x-filename": "File name of a raw body; its extension gives the container, and the job keeps the name",
     },
     request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
     status: 202,
@@ -46,7 +47,7 @@ export const JOB_ENDPOINTS = [
     path: "/v1/jobs/{id}/result",
     group: "Jobs",
     summary: "Result of a job that is done",
-    description: "A job that has not ended, or ended without a result, answers 409 with its status.",
+    description: "Returns 409 with the job's status if the job has not ended, or ended without a result.",
     query: JOB_RESULT_QUERY,
     status: 200,
     answer: {
@@ -61,8 +62,8 @@ export const JOB_ENDPOINTS = [
     method: "DELETE",
     path: "/v1/jobs/{id}",
     group: "Jobs",
-    summary: "Cancel a job, or delete one that has ended with its result",
-    description: "A job that is cancelled costs nothing.",
+    summary: "Cancel a job, or delete an ended job and its result",
+    description: "Cancelled jobs cost nothing.",
     query: NO_QUERY,
     status: 200,
     answer: { "application/json": "JobEnd" },
@@ -83,7 +84,7 @@ export const JOB_ENDPOINTS = [
     path: "/v1/jobs/webhook-secret",
     group: "Jobs",
     summary: "Replace that secret",
-    description: "For a day, webhooks are signed with the former secret too.",
+    description: "For a day, webhooks are signed with both the old and the new secret.",
     query: NO_QUERY,
     status: 200,
     answer: { "application/json": "WebhookSecret" },

@@ -5,7 +5,7 @@ import { oneOf, queryInteger } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 import { parseTranscribeQuery, TRANSCRIBE_QUERY, type TranscribeOptions } from "./transcribe-query.js";
 
-/** Query of a job: that of `/v1/transcribe`, and an address for its end. */
+/** Query of a job: that of `/v1/transcribe`, and an address for the webhook. */
 export const JOB_QUERY = {
   schema: TRANSCRIBE_QUERY.schema.extend({
     webhook_url: z.string().optional().meta({
@@ -39,9 +39,9 @@ export const JOBS_QUERY = {
     limit: queryInteger("limit", { min: 1, max: MOST_PER_PAGE, otherwise: 100 }).meta({
       description: "Jobs on a page",
     }),
-    after: z.string().optional().meta({ description: "Id of the last job of the page before" }),
+    after: z.string().optional().meta({ description: "Id of the last job of the previous page" }),
     idempotency_key: z.string().optional().meta({
-      description: "Only the job that was submitted with this `Idempotency-Key`",
+      description: "Return only the job submitted with this `Idempotency-Key`",
     }),
   }),
   others: "refused",

@@ -3,7 +3,7 @@ import { ratio } from "../domain/rounded.js";
 import type { JobBody } from "./job-schemas.js";
 import type { Transcription } from "./transcription-schemas.js";
 
-/** Only `audio_seconds` is not rounded, because it is billed. */
+/** Renders a job. Only `audio_seconds` is not rounded, because it is billed. */
 export function jobBody(job: Job): JobBody {
   return {
     id: job.id,
@@ -23,7 +23,7 @@ export function jobBody(job: Job): JobBody {
   };
 }
 
-/** Removes from a stored transcription, which has all times, what the job did not request. */
+/** Removes what the job did not request from a stored transcription, which has all times. */
 export function requestedResult(transcription: Transcription, wantsTimes: boolean): Transcription {
   if (wantsTimes) return transcription;
   const { channels } = transcription;

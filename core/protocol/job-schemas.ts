@@ -17,7 +17,7 @@ export const JOB_ERROR = z.object({
 export const JOB = z.object({
   id: z.string().meta({ description: "`job_` and 32 hex digits" }),
   status: z.enum(JOB_STATUSES),
-  share: z.number().min(0).max(1).meta({ description: "Of the audio, as far as it is transcribed" }),
+  share: z.number().min(0).max(1).meta({ description: "Transcribed share of the audio, 0 to 1" }),
   model: z.string(),
   file_name: z.string().nullable().meta({ description: "`x-filename` of the upload" }),
   url: z.string().nullable().meta({ description: "Address of the audio; null for an upload" }),
@@ -29,7 +29,7 @@ export const JOB = z.object({
   credits_charged: z.int().nullable().meta({ description: "ceil(audio_seconds × 2.5), once it is done" }),
   error: JOB_ERROR.nullable().meta({ description: "Why it failed" }),
   webhook: z.enum(["pending", "delivered", "failed"]).nullable().meta({
-    description: "What became of the webhook; null without one",
+    description: "Delivery status of the webhook; null without one",
   }),
 });
 
@@ -49,7 +49,7 @@ export const WEBHOOK_SECRET = z.object({
 });
 
 export const WEBHOOK = z.object({
-  id: z.string().meta({ description: "The same for every attempt, as `Dauys-Webhook-Id`" }),
+  id: z.string().meta({ description: "Equal for all attempts, as `Dauys-Webhook-Id`" }),
   type: z.enum(["job.done", "job.failed", "job.cancelled"]),
   job: JOB,
 });

@@ -14,6 +14,11 @@ import {
   SAMPLE_RATE_HZ,
 } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { splitWithSpeakers } from "./speakers-query.js";
 
@@ -23,7 +28,7 @@ const CHANNELS = { min: 1, max: 32, otherwise: 1 };
 /** Silence in seconds that ends an utterance. */
 const UTTERANCE_SPLIT = { min: 0.1, max: 60, otherwise: 0.8 };
 
-/** Features that change the meaning of an answer, and so are rejected instead of ignored. */
+/** Features that change the meaning of a response, and are therefore rejected instead of ignored. */
 const MISSING = [
   ...["callback", "custom_intent", "custom_topic", "detect_entities", "diarize_model", "dictation"],
   ...["intents", "replace", "search", "sentiment", "summarize", "topics"],
@@ -47,19 +52,19 @@ export const LISTEN_FILE_QUERY = {
       .meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
     [DETECT_LANGUAGE]: z.string().optional().meta({
       description:
-        "`true`, or `kk` and `ru`: adds `detected_language`, the language of most words, to the channel",
+        "`true`, or `kk` and `ru`: adds `detected_language`, the language of most words, to each channel",
     }),
     encoding: z.string().optional().meta({
       description:
         "`linear16`, `mulaw` or `alaw`: the body may be raw samples of this format; files are recognized by their bytes",
     }),
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
-      description: "Of raw samples; 8000 unless given for mulaw and alaw",
+      description: "Sample rate of raw samples; 8000 by default for mulaw and alaw",
     }),
-    channels: queryInteger("channels", CHANNELS).meta({ description: "Of raw samples" }),
+    channels: queryInteger("channels", CHANNELS).meta({ description: "Number of channels of raw samples" }),
     multichannel: flag("multichannel", false).meta({
       description:
-        "Each channel, of at most 8, is transcribed separately and charged; otherwise all become one",
+        "Transcribes and charges each channel separately, up to 8; otherwise all are mixed into one",
     }),
     utterances: flag("utterances", false).meta({ description: "Adds `results.utterances`" }),
     utt_split: z
@@ -67,7 +72,8 @@ export const LISTEN_FILE_QUERY = {
       .optional()
       .meta({ description: "Silence in seconds that ends an utterance, 0.1 to 60; 0.8 by default" }),
     diarize: flag("diarize", false).meta({
-      description: "Adds `speaker` to words, utterances and paragraphs; needs an installed model",
+      description:
+        "Adds `speaker` to words, utterances and paragraphs; requires an installed diarization " + "model",
     }),
     paragraphs: flag("paragraphs", false).meta({ description: "Adds `paragraphs` to the alternative" }),
     ...LISTEN_READING_FIELDS,
@@ -76,12 +82,13 @@ export const LISTEN_FILE_QUERY = {
     }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    organization_defaults: STORED_HOT_WORDS,
   }),
   others: { passed: IGNORED, alsoKnown: MISSING },
 } as const satisfies Query;
 
 /** Options of a client of `POST /v1/listen`. */
-export interface ListenFileOptions extends ListenReading {
+export interface ListenFileOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly isModelNamed: boolean;
   readonly hotWords: readonly HotWord[];
@@ -124,6 +131,7 @@ export function parseListenFileQuery(
     paragraphs: fields.paragraphs || fields.smart_format,
     diarize: fields.diarize,
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: ignoredNames(query, language),
   };
 }

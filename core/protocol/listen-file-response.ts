@@ -40,9 +40,9 @@ export function toListenTranscript(
 
 interface ChannelWords {
   readonly channel: number;
-  /** As spoken. */
+  /** The spoken words. */
   readonly said: readonly FileWord[];
-  /** As in the response. */
+  /** Their words in the response. */
   readonly words: readonly ListenFileWord[];
 }
 
@@ -172,7 +172,7 @@ function spanOf(run: readonly ListenFileWord[]): { readonly start: number; reado
   return { start: run[0]!.start, end: run.at(-1)!.end };
 }
 
-/** 0 without words. */
+/** Returns 0 without words. */
 function meanConfidence(words: readonly ListenFileWord[]): number {
   return ratio(words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length));
 }

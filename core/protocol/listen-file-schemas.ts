@@ -3,10 +3,14 @@ import type { DeepReadonly } from "./fields.js";
 
 const SECONDS = "Seconds from the start of the audio";
 
-const SPEAKER = z.int().min(0).optional().meta({ description: "With `diarize`: from 0 by first word" });
+const SPEAKER = z
+  .int()
+  .min(0)
+  .optional()
+  .meta({ description: "With `diarize`: speaker number, from 0 in order of first word" });
 
 const WORD = z.object({
-  word: z.string().meta({ description: "In readable text in lower case, without marks" }),
+  word: z.string().meta({ description: "Lower case and without punctuation, even if the text is readable" }),
   start: z.number().meta({ description: SECONDS }),
   end: z.number().meta({ description: SECONDS }),
   confidence: z.number(),
@@ -27,7 +31,7 @@ export const LISTEN_TRANSCRIPT = z.object({
   metadata: z.object({
     transaction_key: z.literal("deprecated"),
     request_id: z.string(),
-    sha256: z.string().meta({ description: "Of the submitted audio" }),
+    sha256: z.string().meta({ description: "Hash of the submitted audio" }),
     created: z.string().meta({ format: "date-time" }),
     duration: z.number().meta({ description: "Seconds" }),
     channels: z
@@ -38,7 +42,7 @@ export const LISTEN_TRANSCRIPT = z.object({
     warnings: z
       .array(z.object({ parameter: z.string(), type: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: "Never sent: requested options that this service cannot fulfil" }),
+      .meta({ description: "Never sent: requested options that this service does not support" }),
   }),
   results: z.object({
     channels: z.array(
@@ -57,7 +61,7 @@ export const LISTEN_TRANSCRIPT = z.object({
         detected_language: z
           .enum(["kk", "ru"])
           .optional()
-          .meta({ description: "With `detect_language`: of most words; absent without words" }),
+          .meta({ description: "With `detect_language`: language of most words; absent without words" }),
       }),
     ),
     utterances: z

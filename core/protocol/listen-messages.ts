@@ -58,7 +58,9 @@ export type ListenResults = Extract<ListenServerMessage, { readonly type: "Resul
 export const LISTEN_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z.object({ type: z.literal("KeepAlive") }),
   z.object({ type: z.literal("Finalize") }).meta({ description: "End the utterance now" }),
-  z.object({ type: z.literal("CloseStream") }).meta({ description: "Finish, `Metadata`, close with 1000" }),
+  z
+    .object({ type: z.literal("CloseStream") })
+    .meta({ description: "Finish, send `Metadata`, and close with 1000" }),
 ]);
 
 export type ListenClientMessage = ClientMessage<typeof LISTEN_CLIENT_MESSAGE>;

@@ -7,6 +7,11 @@ import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -19,7 +24,7 @@ const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 /** Names of Deepgram's models, which mean the default model. */
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
 export const LISTEN_LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
-/** Features that change the meaning of an answer, and so are rejected instead of ignored. */
+/** Features that change the meaning of a response, and are therefore rejected instead of ignored. */
 const MISSING = ["callback", "detect_entities", "diarize", "dictation", "replace", "search"] as const;
 
 /** Other Deepgram parameters, which do not change the meaning of a response. */
@@ -28,7 +33,7 @@ const IGNORED = [
   ...["measurements", "mip_opt_out", "no_delay", "profanity_filter", "tag", "tier", "version"],
 ];
 
-export const LISTEN_MODEL_MEANS = `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`;
+export const LISTEN_MODEL_MEANS = `${RECOGNIZER_MEANS}; names that start with \`nova\` also mean it`;
 
 export const LISTEN_QUERY = {
   schema: z.object({
@@ -39,37 +44,47 @@ export const LISTEN_QUERY = {
       .meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
     encoding: oneOf("encoding", LIVE_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
       description:
-        "Of raw samples; `opus`: one Opus packet per message. Without it WAV, and WebM and Ogg with Opus, are read by their first bytes, and other files are refused by name",
+        "Format of raw samples; `opus`: one Opus packet per message. Without it, WAV, and WebM " +
+        "and Ogg with Opus, are detected by their first bytes, and other files are rejected by " +
+        "name",
     }),
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
-      description: "Samples per second; 8000 unless given for mulaw and alaw",
+      description: "Samples per second; 8000 by default for mulaw and alaw",
     }),
     channels: queryInteger("channels", { min: 1, max: MOST_CHANNELS, otherwise: 1 }).meta({
       description: "Interleaved channels; more than 1 with `multichannel`",
     }),
     multichannel: flag("multichannel", false).meta({
       description:
-        "Each of `channels` is transcribed separately, charged, and counted as a session; `channel_index` names it",
+        "Each of `channels` is transcribed, charged, and counted as a separate session; " +
+        "`channel_index` identifies it",
     }),
     interim_results: flag("interim_results", false),
-    endpointing: z.string().optional().meta({
-      description:
-        "Silence in milliseconds that ends an utterance, 100 to 2000; less counts as 100, `false` as 2000",
-    }),
+    endpointing: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          "Silence in milliseconds that ends an utterance, 100 to 2000; lower values count as 100, " +
+          "`false` as 2000",
+      }),
     utterance_end_ms: z
       .string()
       .optional()
-      .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
+      .meta({ description: "Silence in milliseconds, 1000 to 5000, after which `UtteranceEnd` is sent" }),
     keyterm: hotWords("keyterm"),
     keywords: hotWords("keywords"),
+    organization_defaults: STORED_HOT_WORDS,
     ...LISTEN_READING_FIELDS,
-    vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
+    vad_events: flag("vad_events", false).meta({
+      description: "Sends `SpeechStarted` when an utterance starts",
+    }),
   }),
   others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v1/listen`. */
-export interface ListenOptions extends ListenReading {
+export interface ListenOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
@@ -78,7 +93,7 @@ export interface ListenOptions extends ListenReading {
   readonly endOfUtteranceMs: number;
   readonly interimResults: boolean;
   readonly vadEvents: boolean;
-  /** Null for no `UtteranceEnd`. */
+  /** Null if the client wants no `UtteranceEnd`. */
   readonly utteranceEndMs: number | null;
   readonly hotWords: readonly HotWord[];
   /** The client specified the encoding, so it sends raw samples. */
@@ -88,7 +103,7 @@ export interface ListenOptions extends ListenReading {
 }
 
 /**
- * Parses the options of `/v1/listen`. Other names are ignored, since Deepgram adds some every year, except
+ * Parses the options of `/v1/listen`. Unknown names are ignored, since Deepgram adds some every year, except
  * near misses of ours.
  *
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
@@ -113,6 +128,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
     saysEncoding: query.has("encoding"),
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may have an intensifier after a colon, like our hot words.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>
@@ -121,7 +137,7 @@ export function parseListenQuery(query: URLSearchParams, models: ModelList<Heari
   };
 }
 
-/** Returns the format of a client's samples; compressed audio has none, and becomes the usual one. */
+/** Returns the format of a client's samples; compressed audio has none, and is decoded to the usual one. */
 export function sampleFormat(encoding: LiveEncoding): StreamedFormat {
   return encoding === "opus" || encoding === "ogg-opus" ? "linear16" : encoding;
 }

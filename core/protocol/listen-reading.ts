@@ -10,12 +10,16 @@ export const LISTEN_READING_FIELDS = {
   }),
   smart_format: flag("smart_format", false).meta({ description: "As `punctuate` and `numerals`" }),
   numerals: flag("numerals", false).meta({
-    description: "Figures in `transcript` and `words`; alone, without capitals and punctuation",
+    description: "Numbers as digits in `transcript` and `words`; alone, without capitals and punctuation",
   }),
-  redact: z.string().optional().meta({
-    description:
-      "Personal data to mask: `phone`, `iin`, `card`, `email`, separated by commas or repeated; other kinds are refused",
-  }),
+  redact: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "Personal data to mask: `phone`, `iin`, `card`, `email`, separated by commas or repeated; " +
+        "other kinds are rejected",
+    }),
 };
 
 /** How a client of Deepgram's interface wants to receive text. */

@@ -3,13 +3,13 @@ import { ratio, seconds } from "../domain/rounded.js";
 import { displayLine } from "../domain/text/display/display-text.js";
 import type { ListenFileWord } from "./listen-file-schemas.js";
 
-/** Quotes before a word, and marks after it; a hyphen after a figure is part of the figure. */
+/** Quotes before a word, and marks after it; a hyphen after digits belongs to them. */
 const MARKS_BEFORE = /^[«“"(]{1,3}/u;
 const MARKS_AFTER = /(?: —|[.,:;!?…»”")]{1,6}|(?<=\p{L})-)$/u;
 
 /**
  * Returns a transcript's words, one per displayed word.
- * @param said words of the plain transcript; without a confidence it counts as 0
+ * @param said words of the plain transcript; a missing confidence counts as 0
  * @param readable their displayed words; null for the plain transcript
  * @param hasMarks adds `punctuated_word`
  */

@@ -27,7 +27,7 @@ export function multipartBoundary(contentType: string): string {
  */
 export class MultipartReader {
   readonly #delimiter: Buffer;
-  /** Starts with a line break, so that a first delimiter at the very start is like the others. */
+  /** Starts with a line break, so that a delimiter at the very start looks like the others. */
   #pending: Buffer = NEW_LINE;
   #state: "preamble" | "after-delimiter" | "headers" | "data" | "done" = "preamble";
   #parts = 0;
@@ -92,7 +92,7 @@ export class MultipartReader {
     }
     if (this.#pending.toString("latin1", 0, end).trim() !== "")
       throw invalid("a multipart boundary must end its line");
-    // Keep the line break, so that a part without headers is like any other.
+    // Keep the line break, so that a part without headers looks like any other.
     this.#take(end);
     this.#state = "headers";
     if (++this.#parts > MAX_PARTS) throw invalid(`a multipart body must have at most ${MAX_PARTS} parts`);

@@ -11,19 +11,23 @@ const FILE = { ...BYTES, description: "The audio" };
 /** Meaning of each status; the message is free text, the name in `X-Svc-Error` is stable. */
 const ERRORS: Readonly<Record<number, string>> = {
   400:
-    "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
-    "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
+    "A required field is missing, a value breaks its rule, or the body is malformed; for transcription " +
+    "also: no audio. `unknown_parameter`: unknown name; the message suggests the nearest known one",
   401: "Missing or invalid API key",
-  403: "`endpoint_not_allowed`: the key is limited to other endpoints",
+  403: "`endpoint_not_allowed`: the key is restricted to other endpoints",
   404: "Unknown model, voice or job",
-  408: "`body_too_slow`: the body did not keep its pace; the connection is closed",
-  409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`. For the result of a job: it has none",
-  413: "Too long: a body beyond its limit, or audio of more than two hours",
+  408: "`body_too_slow`: the body arrived too slowly; the connection is closed",
+  409:
+    "A request with this `Idempotency-Key` is still running; try again after `Retry-After`. For " +
+    "the result of a job: the job has none",
+  413: "The body exceeds its limit, or the audio is longer than two hours",
   422: "This `Idempotency-Key` belongs to another request",
-  429: "`out_of_credits` or `key_budget_exceeded`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
+  429:
+    "`out_of_credits` or `key_budget_exceeded`, where a retry cannot help, or `too_many_requests`, " +
+    "with `Retry-After`",
   503:
-    "Overloaded, the key store is away, the model could not be loaded in time, or there is no room on the disk for the audio " +
-    "(`storage_full`); try again after `Retry-After`",
+    "Overloaded, the key store is unavailable, the model did not load in time, or the disk has no space " +
+    "for the audio (`storage_full`); try again after `Retry-After`",
 };
 
 const SUCCESS = { 101: "The socket is open", 200: "OK", 202: "Accepted" } as const;
@@ -43,11 +47,14 @@ export function openApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Jso
       version: INTERFACE_VERSION,
       "x-service-version": SERVICE_VERSION,
       description:
-        "Kazakh speech synthesis, Kazakh and Russian transcription of files and of live speech. Every error body is " +
-        "`{detail}`, and has `error` beside it (`OpenAiError`) where a client calls `/v1/audio/...`, `/v1/models` or " +
-        "`/v1/voices` with the header `X-Stainless-Lang`, as OpenAI's do; every answer carries `x-request-id`, every error `X-Svc-Error`. Parameters and fields that are not known " +
-        `are refused. This is version ${INTERFACE_VERSION} of the interface, whose paths begin with \`/v1\`; it is served by ` +
-        `version ${SERVICE_VERSION} of the package \`dauys\`, which has its own count (\`x-service-version\`).`,
+        "Kazakh speech synthesis, and Kazakh and Russian transcription of files and live speech. Every " +
+        "error body is `{detail}`. Errors of `/v1/audio/...`, `/v1/models` and `/v1/voices` also have " +
+        "`error` (`OpenAiError`) for clients that send the header `X-Stainless-Lang`, as OpenAI's do. " +
+        "Every response has `x-request-id`, every error `X-Svc-Error`. Unknown parameters and fields are " +
+        `rejected. This is version ${INTERFACE_VERSION} of the interface, whose paths begin with ` +
+        `\`/v1\`; it ` +
+        `is served by version ${SERVICE_VERSION} of the package \`dauys\`, which is versioned separately ` +
+        "(`x-service-version`).",
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],

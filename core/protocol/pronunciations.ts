@@ -1,33 +1,37 @@
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import { countCodePoints } from "../domain/text/code-points.js";
-import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
-import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
+import { type DictionaryEntry, dictionaryOf, MOST_PRONUNCIATIONS } from "../domain/text/kazakh/dictionary.js";
+import {
+  growthBy,
+  longestGrowth,
+  soughtWord,
+  spokenPronunciation,
+} from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown, unknownNameRule } from "./fields.js";
 
-const MAX_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
-/** Characters that a dictionary may add to a text of any length, since only the text is billed. */
-const FREE_GROWTH = 200;
 
-const ENTRY = z.strictObject({
+export const PRONUNCIATION = z.strictObject({
   word: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
-    description: "As it is written in the text, in any case; endings after a hyphen may follow",
+    description: "Word or phrase as written in the text, in any case; endings after a hyphen may follow",
     examples: ["Kaspi"],
   }),
   say: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
-    description: "As it sounds, in Kazakh letters; figures and Latin letters are read as in a text",
+    description: "Pronunciation in Kazakh letters; digits and Latin letters are read as in a text",
     examples: ["каспи"],
   }),
 });
 
-const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MAX_ENTRIES), { io: "input" });
+const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(PRONUNCIATION).max(MOST_PRONUNCIATIONS), {
+  io: "input",
+});
 
-/** Pronunciations in the form in which they are looked up and spoken; none by default. */
+/** Pronunciations in the form in which they are looked up and spoken; empty by default. */
 export const PRONUNCIATIONS = given(
   z
     .unknown()
@@ -44,7 +48,7 @@ export const PRONUNCIATIONS = given(
     .optional(),
 ).meta({
   ...ENTRIES_SCHEMA,
-  description: `How words and phrases of the text are said: at most ${MAX_ENTRIES}, an extension`,
+  description: `Pronunciations of words and phrases of the text: at most ${MOST_PRONUNCIATIONS}, an extension`,
 });
 
 /** Characters (code points) of a text so far, and those that pronunciations have added. */
@@ -68,7 +72,7 @@ export function requireBoundedGrowth(
   const dictionary = dictionaryOf(pronunciations);
   if (dictionary === undefined) return { ...before, characters };
   const added = before.added + growthBy(dictionary, text);
-  const limit = characters + FREE_GROWTH;
+  const limit = longestGrowth(characters);
   if (added > limit)
     throw broken("", `must make the text at most ${limit} characters longer, received ${added}`);
   return { characters, added };
@@ -76,8 +80,8 @@ export function requireBoundedGrowth(
 
 function readEntries(value: unknown): readonly DictionaryEntry[] {
   if (!Array.isArray(value)) throw broken("", `must be a list of {"word", "say"}, received ${kindOf(value)}`);
-  if (value.length > MAX_ENTRIES) {
-    throw broken("", `must be at most ${MAX_ENTRIES} entries, received ${value.length}`);
+  if (value.length > MOST_PRONUNCIATIONS) {
+    throw broken("", `must be at most ${MOST_PRONUNCIATIONS} entries, received ${value.length}`);
   }
   const words = new Set<string>();
   return value.map((entry: unknown, index) => {

@@ -10,7 +10,9 @@ export interface Query<Schema extends z.ZodObject = z.ZodObject> {
   readonly repeatable?: readonly string[];
 }
 
-/** For clients of another vendor's interface: their names are ignored, near misses of ours are not. */
+/**
+ * Other names on paths for clients of another vendor: those are ignored, near misses of ours are rejected.
+ */
 interface OtherNames {
   /** Names that those clients use, which must not be mistaken for typos of ours. */
   readonly passed: readonly string[];
@@ -22,7 +24,7 @@ interface OtherNames {
 const EMPTY_READINGS = new WeakMap<Query, unknown>();
 
 /**
- * Parses a query; of repeated parameters, where allowed, the last one counts.
+ * Parses a query; the last value of a repeatable parameter counts.
  *
  * @throws {ServiceError} `UNKNOWN_PARAMETER`; `INVALID_REQUEST` for repeated parameters, and as `parseWith`
  */

@@ -23,17 +23,19 @@ const REDACT = z
 /** Parameters that make transcripts readable. */
 export const READING_FIELDS = {
   display: flag("display", false).meta({
-    description: "Adds `display_text`, with capitals, punctuation and figures; an extension",
+    description: "Adds `display_text`, with capitals, punctuation and digits; an extension",
   }),
   numerals: oneOf("numerals", NUMERALS, { otherwise: "auto", code: "INVALID_REQUEST" }).meta({
     description:
-      "Numbers in `display_text`: `auto` writes figures from ten on and before months, units and money, `all` always, " +
+      "Numbers in `display_text`: `auto` writes digits from ten on and before months, units and " +
+      "money, `all` always, " +
       "`none` never; an extension",
   }),
   redact: REDACT.meta({
     type: "string",
     description:
-      `Masks personal data in every text of the answer: ${REDACTED_KINDS.map((kind) => `\`${kind}\``).join(", ")}, ` +
+      `Masks personal data in every text of the response: ` +
+      `${REDACTED_KINDS.map((kind) => `\`${kind}\``).join(", ")}, ` +
       "separated by commas; an extension",
   }),
 };

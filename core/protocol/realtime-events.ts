@@ -13,7 +13,7 @@ export const REALTIME_CLIENT_EVENT = z.discriminatedUnion("type", [
     .meta({ description: "Changes the members that are present" }),
   z
     .object({ type: z.literal("transcription_session.update"), ...CLIENT_EVENT, session: REALTIME_SESSION })
-    .meta({ description: "The same, of the beta" }),
+    .meta({ description: "Same as `session.update`, in the beta" }),
   z
     .object({
       type: z.literal("input_audio_buffer.append"),
@@ -96,7 +96,7 @@ export const REALTIME_SERVER_EVENT = z.discriminatedUnion("type", [
       code: z.string(),
       message: z.string(),
       param: z.string().nullable(),
-      event_id: z.string().nullable().meta({ description: "The client's event that caused it" }),
+      event_id: z.string().nullable().meta({ description: "Id of the client event that caused the error" }),
     }),
   }),
 ]);
@@ -183,7 +183,10 @@ export function parseRealtimeEvent(text: string): ClientEvent | null {
 }
 
 const APPEND = "input_audio_buffer.append";
-/** A longer message is not parsed as JSON: it must contain one long string, which is cut out first. */
+/**
+ * Messages longer than this are not parsed as a whole: they must contain one long string, which is cut out
+ * first.
+ */
 const LONGEST_PARSED = 8_192;
 
 /** Returns the audio of an `append`; null for other messages and for invalid base64. */
@@ -211,7 +214,7 @@ function withoutAudio(message: string): { readonly rest: string; readonly audio:
   };
 }
 
-/** Node's decoder skips invalid characters, so the length shows whether there were any. */
+/** Decodes base64. Node's decoder skips invalid characters, so the length shows whether there were any. */
 function fromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, "base64");
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;

@@ -2,35 +2,47 @@ import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { shown } from "./fields.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 /**
- * OpenAI's transcription and conversation models; all mean the default model. Clients must specify a model in
- * the URL, and for transcription it is often a conversation model.
+ * OpenAI's transcription and conversation models; all of them mean the default model. Clients must specify a
+ * model in the URL, and even for transcription it is often a conversation model.
  */
 const OPENAI_NAME = /^(?:whisper|gpt)-[\w.-]{1,60}$/;
 const OPENAI_TASK = /transcribe|realtime|whisper/;
 
 export const REALTIME_QUERY = {
   schema: z.object({
-    intent: z.string().optional().meta({ description: "`transcription`, which is meant without it too" }),
+    intent: z.string().optional().meta({ description: "`transcription`, which is also the default" }),
     model: z
       .string()
       .optional()
-      .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names of such models mean it too` }),
+      .meta({ description: `${RECOGNIZER_MEANS}; OpenAI's names for such models also mean it` }),
+    organization_defaults: STORED_HOT_WORDS,
   }),
   others: { passed: ["api-version", "deployment", "language"], alsoKnown: ["call_id"] },
 } as const satisfies Query;
 
+/** Options of a realtime session that its query sets. */
+interface RealtimeOptions extends OrganizationDefaults {
+  readonly model: HearingModel;
+}
+
 /** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
-export function parseRealtimeQuery(query: URLSearchParams, models: ModelList<HearingModel>): HearingModel {
+export function parseRealtimeQuery(query: URLSearchParams, models: ModelList<HearingModel>): RealtimeOptions {
   if (query.has("call_id")) throw invalid("call_id is not supported: there are no calls here", "call_id");
-  const { intent = "transcription", model = null } = readQuery(REALTIME_QUERY, query);
+  const fields = readQuery(REALTIME_QUERY, query);
+  const { intent = "transcription", model = null } = fields;
   if (intent !== "transcription") {
     throw invalid(`intent must be transcription, received ${shown(intent)}`, "intent");
   }
-  return realtimeModel(model, models, "model");
+  return { model: realtimeModel(model, models, "model"), ...organizationDefaultsOf(fields) };
 }
 
 /** Finds a model by its id or OpenAI's. @throws {ServiceError} `INVALID_REQUEST` */
@@ -46,7 +58,10 @@ export function realtimeModel(
   throw invalid(`${param} must be one of ${names}, or a name of OpenAI's, received ${shown(name)}`, param);
 }
 
-/** Speaker labels would change the meaning of a transcript, so a model that promises them is rejected. */
+/**
+ * Whether a name is an alias. Speaker labels would change a transcript's meaning, so models with them are
+ * not.
+ */
 function isAlias(name: string): boolean {
   return OPENAI_NAME.test(name) && OPENAI_TASK.test(name) && !name.includes("diarize");
 }

@@ -95,7 +95,7 @@ export interface RealtimeConfig {
   readonly logprobs: boolean;
 }
 
-/** OpenAI's models without turn detection: their clients commit turns. */
+/** OpenAI models without turn detection, whose clients commit turns. */
 const COMMITTED_MODEL = /^gpt-(?:realtime-whisper|live-transcribe)/;
 
 /** OpenAI's defaults. @param name the model's name as the client wrote it */

@@ -3,7 +3,7 @@ import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 
 const SEQUENCE = z.int().meta({
-  description: "Counts the `Flushed` and `Cleared` of a socket, from 0",
+  description: "Counts the `Flushed` and `Cleared` messages of a socket, from 0",
 });
 
 /** Text messages from the WebSocket `/v1/speak` to the client; audio is binary. */
@@ -28,8 +28,8 @@ export const SPEAK_SERVER_MESSAGE = z.discriminatedUnion("type", [
       type: z.literal("Warning"),
       code: z.string(),
       description: z.string(),
-      warn_code: z.string().meta({ description: "The same as `code`" }),
-      warn_msg: z.string().meta({ description: "The same as `description`" }),
+      warn_code: z.string().meta({ description: "Same as `code`" }),
+      warn_msg: z.string().meta({ description: "Same as `description`" }),
     })
     .meta({ description: "A message or a sentence was skipped; the socket stays open" }),
   z
@@ -38,7 +38,7 @@ export const SPEAK_SERVER_MESSAGE = z.discriminatedUnion("type", [
       code: z.string(),
       description: z.string(),
       err_code: z.string(),
-      err_msg: z.string().meta({ description: "The same as `description`" }),
+      err_msg: z.string().meta({ description: "Same as `description`" }),
       request_id: z.string(),
     })
     .meta({ description: "The socket closes" }),
@@ -55,10 +55,10 @@ export const SPEAK_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z
     .object({ type: z.literal("Clear") })
     .meta({ description: "Drop all text and speech that was not sent; answered by `Cleared`" }),
-  z.object({ type: z.literal("KeepAlive") }).meta({ description: "The client is still there" }),
+  z.object({ type: z.literal("KeepAlive") }).meta({ description: "Keeps the idle socket open" }),
   z
     .object({ type: z.literal("Close") })
-    .meta({ description: "Send the speech of flushed text, drop other text, close with 1000" }),
+    .meta({ description: "Send the speech of flushed text, drop other text, and close with 1000" }),
 ]);
 
 type SpeakClientMessage = ClientMessage<typeof SPEAK_CLIENT_MESSAGE>;

@@ -4,6 +4,7 @@ import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { looseBody, oneOf, parseWith, shown } from "./fields.js";
 import { refuseFeatures } from "./listen-query.js";
+import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { SPEED_RULE, STREAMED_NFE, type SynthesisRequest, textField, withText } from "./synthesis-request.js";
 
@@ -18,18 +19,22 @@ const SAMPLE_RATES_HZ: Readonly<Record<StreamedFormat, readonly number[]>> = {
 /** Deepgram's voice names, which mean the default voice. */
 const VOICE_ALIAS = /^aura(?:-\d)?-[a-z]{1,30}(?:-[a-z]{2})?$/;
 
-/** Would send results to another address, which this service never does. */
+/** Parameters that would send results to another address, which this service never does. */
 const MISSING = ["callback"];
-/** Other Deepgram parameters, ignored here. */
+/** Other Deepgram parameters, which are ignored. */
 const IGNORED = ["bit_rate", "callback_method", "mip_opt_out", "tag"];
 
 export const SPEECH_FORMAT_FIELDS = {
   encoding: oneOf("encoding", ENCODINGS, { otherwise: "linear16", code: "UNSUPPORTED_FORMAT" }),
-  sample_rate: z.string().optional().meta({
-    type: "integer",
-    description:
-      "24000 by default, 8000 for mulaw and alaw; linear16 also 8000, 16000, 32000 and 48000, the others 16000",
-  }),
+  sample_rate: z
+    .string()
+    .optional()
+    .meta({
+      type: "integer",
+      description:
+        "24000 by default, 8000 for mulaw and alaw; linear16 also supports 8000, 16000, 32000 and " +
+        "48000, the others 16000",
+    }),
 };
 
 export const SPEED_FIELD = z
@@ -52,6 +57,7 @@ const SHARED = {
     }),
   ...SPEECH_FORMAT_FIELDS,
   speed: SPEED_FIELD,
+  organization_defaults: STORED_PRONUNCIATIONS,
 };
 const OTHERS = { passed: IGNORED, alsoKnown: MISSING };
 
@@ -83,7 +89,7 @@ export interface SpeechFormat {
 
 /** Options of a client of `/v1/speak`. */
 export interface SpeakOptions extends SpeechFormat {
-  /** Everything but the text. */
+  /** Everything except the text. */
   readonly manner: Omit<SynthesisRequest, "text">;
   readonly model: SpeakingModel;
   /** Parameters without effect. */
@@ -122,6 +128,7 @@ interface Fields {
   readonly encoding: StreamedFormat;
   readonly sample_rate?: string | undefined;
   readonly speed?: string | undefined;
+  readonly organization_defaults: boolean;
 }
 
 function optionsOf(query: URLSearchParams, fields: Fields, models: ModelList<SpeakingModel>): SpeakOptions {
@@ -129,6 +136,7 @@ function optionsOf(query: URLSearchParams, fields: Fields, models: ModelList<Spe
   const manner = {
     ...{ model: model.name, voice, speed: speedOf(fields.speed), nfe: STREAMED_NFE, normalize: true },
     ...{ seed: null, pronunciations: undefined, room_tone: true },
+    ...(!fields.organization_defaults && { organization_defaults: false }),
   };
   const { encoding } = fields;
   const sampleRateHz = sampleRateOf(fields.sample_rate, encoding);

@@ -2,18 +2,18 @@ import type { SpeakerWishes } from "../domain/diarization/speaker-turns.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, optionalQueryInteger } from "./fields.js";
 
-/** Most speakers that a client may announce. */
+/** Maximum number of speakers that a client may announce. */
 const MOST_SPEAKERS = 20;
 
-/** Parameters that tell the speakers of a recording apart. */
+/** Parameters for speaker labels. */
 export const SPEAKER_FIELDS = {
   diarize: flag("diarize", false).meta({
     description:
-      "Adds `speaker` to words and segments, which it includes, and `speakers`; needs an installed model for " +
+      "Adds `speakers`, and words and segments with `speaker`; requires an installed model for " +
       "diarization, and is an extension",
   }),
   speakers: optionalQueryInteger("speakers", { min: 1, max: MOST_SPEAKERS }).meta({
-    description: "Number of speakers, if it is known; only with `diarize=true`. An extension",
+    description: "Number of speakers, if known; only with `diarize=true`. An extension",
   }),
 };
 
@@ -32,7 +32,7 @@ export function speakersOf({
   if (speakers === undefined) return null;
   throw new ServiceError(
     "INVALID_REQUEST",
-    `speakers needs diarize=true, received speakers=${speakers} alone`,
+    `speakers requires diarize=true, received speakers=${speakers} alone`,
     {
       param: "speakers",
     },

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { integer, looseBody, oneOf, optionalString, parseWith, refuseNearMisses } from "./fields.js";
+import { STORED_PRONUNCIATIONS_FIELD } from "./organization-defaults.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   NFE_RULE,
@@ -26,17 +27,18 @@ export const SPEECH_REQUEST = looseBody({
   response_format: oneOf("response_format", FORMATS, {
     otherwise: "wav",
     code: "UNSUPPORTED_FORMAT",
-  }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
+  }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is synthesized" }),
   speed: SPEED,
   nfe: integer("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
-    description: "Solver steps: 16 suits players that begin with the first sound, 32 is quality",
+    description: "Solver steps: 16 suits playback that starts with the first audio, 32 sounds better",
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  organization_defaults: STORED_PRONUNCIATIONS_FIELD,
   room_tone: ROOM_TONE,
   stream_format: z.unknown().optional().meta({
     type: "string",
-    description: "`sse`: server-sent events with the audio in base64; else the audio",
+    description: "`sse`: server-sent events with audio in base64; otherwise the audio itself",
   }),
 });
 
@@ -56,9 +58,9 @@ export const SPEECH_DONE = z.object({
   }),
 });
 
-/** Other fields of OpenAI's clients, which are ignored and are not typos. */
+/** Other fields of OpenAI clients, which are ignored but are not typos. */
 const PASSED = ["instructions", "stream", "stream_format"];
-/** Fields that a typo may have meant. */
+/** Fields that a typo may stand for. */
 const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.includes(name));
 
 /** A parsed `/v1/audio/speech` body. */
@@ -72,7 +74,8 @@ export interface SpeechRequest {
 }
 
 /**
- * Parses a body. Other fields are ignored, except near misses of ours, which were meant to have an effect.
+ * Parses a body. Other fields are ignored, except near misses of ours, which the client meant to have an
+ * effect.
  *
  * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`,
  * `UNKNOWN_PARAMETER`
@@ -89,11 +92,15 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
     nfe,
     seed,
     pronunciations,
+    organization_defaults,
     room_tone,
   } = request;
   requireBoundedGrowth(text, pronunciations);
   const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
-  const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone };
+  const synthesis = {
+    ...{ text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone },
+    ...(organization_defaults === false && { organization_defaults }),
+  };
   const isEvents = request.stream_format === "sse";
   return {
     synthesis,

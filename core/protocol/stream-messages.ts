@@ -4,10 +4,11 @@ import type { Endpointing } from "../domain/endpointing/patience.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
+import type { OrganizationDefaults } from "./organization-defaults.js";
 import { DISPLAY_WORD, REDACTION, TIMED_WORD } from "./transcription-schemas.js";
 
 /** Options of a live session. */
-export interface StreamOptions {
+export interface StreamOptions extends OrganizationDefaults {
   readonly endOfUtteranceMs: number;
   /** `fixed` by default. */
   readonly endpointing?: Endpointing;
@@ -21,27 +22,29 @@ export interface StreamOptions {
 /** Text messages from the client. */
 export const STREAM_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z.object({ type: z.literal("finalize") }).meta({ description: "End the utterance now" }),
-  z.object({ type: z.literal("close") }).meta({ description: "Finish, settle, `done`, close with 1000" }),
-  z.object({ type: z.literal("keepalive") }).meta({ description: "The client is silent, and still there" }),
+  z
+    .object({ type: z.literal("close") })
+    .meta({ description: "Finish, settle, send `done`, and close with 1000" }),
+  z.object({ type: z.literal("keepalive") }).meta({ description: "Keeps the silent session open" }),
 ]);
 
-/** Only with `channels=split`. */
+/** Channel number, only with `channels=split`. */
 const CHANNEL = z.int().min(0).meta({ description: "Counts from 0; with `channels=split`. An extension" });
 
 const UTTERANCE = {
   channel: CHANNEL.optional(),
-  utterance: z.int().min(0).meta({ description: "Rises by one, for each channel" }),
+  utterance: z.int().min(0).meta({ description: "Increases by one, per channel" }),
   text: z.string(),
   start: z.number().meta({ description: "Seconds of accepted audio" }),
   end: z.number(),
 };
 
 const SCORED_WORD = TIMED_WORD.extend({
-  confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
+  confidence: z.number().min(0).max(1).meta({ description: "Confidence of the word; an extension" }),
 });
 
 const END_OF_TURN = z.number().min(0).max(1).meta({
-  description: "Probability that the sentence is over, by its words; with `display=true`. An extension",
+  description: "Probability that the sentence is complete, by its words; with `display=true`. An extension",
 });
 
 const DISPLAY_END = z.string().meta({
@@ -49,28 +52,24 @@ const DISPLAY_END = z.string().meta({
     "The mark that ends the last `display_text`, if that has none; with `display=true`. An extension",
 });
 
-/** Members of a final that clients get on request. */
+/** Members of a final that are sent on request. */
 const READABLE = {
   display_text: z
     .string()
     .optional()
     .meta({
       description:
-        "The text with capitals, punctuation and figures; with `display=true`. Without a mark at its end while the " +
-        "sentence may go on. An extension",
+        "The text with capitals, punctuation and digits; with `display=true`. Has no final mark while the " +
+        "sentence may continue. An extension",
     }),
   display_before: z.string().optional().meta({
-    description:
-      "Joins `display_text` to the final before: the mark that was open there, and a space. An extension",
+    description: "Joins `display_text` to the previous final: its missing mark, and a space. An extension",
   }),
   display_words: z.array(DISPLAY_WORD).optional().meta({
     description: "Words of `display_text`, with `words=true`. An extension",
   }),
   end_of_turn: END_OF_TURN.optional(),
-  redactions: z
-    .array(REDACTION)
-    .optional()
-    .meta({ description: "What was masked; with `redact`. An extension" }),
+  redactions: z.array(REDACTION).optional().meta({ description: "Masked data; with `redact`. An extension" }),
 };
 
 /** Messages to the client, as they are sent. Times are seconds of accepted audio. */
@@ -83,7 +82,7 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     sample_rate: z.int(),
     eou_ms: z.int(),
     session_ids: z.array(z.string()).optional().meta({
-      description: "Of the session of each channel; with `channels=split`. An extension",
+      description: "Session ids by channel; with `channels=split`. An extension",
     }),
   }),
   z
@@ -95,12 +94,17 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
         .min(0)
         .meta({
           description:
-            "Unicode code points at the beginning of `text` that no later partial of this utterance changes; the final comes " +
+            "Unicode code points at the start of `text` that no later partial of this utterance " +
+            "changes; the final comes " +
             "from a second pass and may differ. An extension",
         }),
       end_of_turn: END_OF_TURN.optional(),
     })
-    .meta({ description: "May be replaced. With `display=true`, one with `end_of_turn` reports each pause" }),
+    .meta({
+      description:
+        "Text that may still change. With `display=true`, a partial with `end_of_turn` reports each " +
+        "pause",
+    }),
   z
     .object({
       type: z.literal("final"),
@@ -136,7 +140,7 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
       .optional()
       .meta({
         description:
-          "Each channel, whose credits `credits_charged` adds up; with `channels=split`. An extension",
+          "Audio and credits per channel, summed in `credits_charged`; with `channels=split`. An extension",
       }),
   }),
 ]);

@@ -6,13 +6,14 @@ import { ServiceError } from "../domain/errors.js";
 import { CHANNELS } from "./channels-query.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
+import { organizationDefaultsOf, STORED_HOT_WORDS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
-/** The usual recording of a call. */
+/** Number of channels of a typical call recording. */
 const DEFAULT_SPLIT_COUNT = 2;
 
 export const STREAM_QUERY = {
@@ -22,13 +23,15 @@ export const STREAM_QUERY = {
     }),
     endpointing: oneOf("endpointing", ENDPOINTINGS, { otherwise: "fixed", code: "INVALID_REQUEST" }).meta({
       description:
-        "`adaptive`: up to 3 times `eou_ms` where the language model expects the sentence to go on; an extension",
+        "`adaptive`: up to 3 times `eou_ms` where the language model expects the sentence to " +
+        "continue; an extension",
     }),
     partials: flag("partials", true).meta({ description: "Send partial results" }),
     words: flag("words", false).meta({
-      description: "Finals carry the times and confidences of their words",
+      description: "Adds the times and confidences of words to finals",
     }),
     hotwords: hotWords("hotwords"),
+    organization_defaults: STORED_HOT_WORDS,
     ...READING_FIELDS,
     model: z
       .string()
@@ -39,8 +42,8 @@ export const STREAM_QUERY = {
     }),
     channels: CHANNELS.meta({
       description:
-        `\`split\`: the audio has \`channel_count\` interleaved channels, each of which is transcribed ` +
-        "separately, charged, and counted as a session; messages name their `channel`. An extension",
+        `\`split\`: the audio has \`channel_count\` interleaved channels, each of which is transcribed, ` +
+        "charged, and counted as a separate session; messages have their `channel`. An extension",
     }),
     channel_count: z
       .string()
@@ -59,23 +62,15 @@ export function parseStreamQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): StreamOptions & { readonly model: string } {
-  const {
-    eou_ms,
-    endpointing,
-    partials,
-    words,
-    hotwords,
-    display,
-    numerals,
-    redact,
-    model: name = null,
-  } = readQuery(STREAM_QUERY, query);
+  const fields = readQuery(STREAM_QUERY, query);
+  const { eou_ms, endpointing, partials, words, hotwords, model: name = null } = fields;
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
-  const reading = readingOf({ display, numerals, redact });
+  const reading = readingOf(fields);
   return {
     ...{ model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words },
     hotWords: hotwords,
+    ...organizationDefaultsOf(fields),
     ...(reading !== null && { reading }),
   };
 }

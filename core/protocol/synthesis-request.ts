@@ -13,9 +13,10 @@ import {
   optionalString,
   parseWith,
 } from "./fields.js";
+import { STORED_PRONUNCIATIONS_FIELD } from "./organization-defaults.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
-/** In Unicode code points, the billed unit. */
+/** Maximum length of a text in Unicode code points, the billed unit. */
 export const LONGEST_TEXT = 5_000;
 export const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
 export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
@@ -32,12 +33,13 @@ export const VOICE = optionalString("voice").meta({
 
 export const SEED = optionalInteger("seed", { min: 0, max: 0xffff_ffff }).meta({
   description:
-    "Seeds the noise that speech is made from: another one gives another take. From the text when absent",
+    "Seed of the noise that speech is synthesized from: each gives another take. By default " +
+    "derived from the text",
 });
 
 export const ROOM_TONE = boolean("room_tone", true).meta({
   description:
-    "Noise at -70 dB under the whole answer, as in a room; false leaves digital silence where nobody speaks",
+    "Noise at -70 dB under the whole response, as in a room; false leaves digital silence between words",
 });
 
 export const SYNTHESIS_REQUEST = body({
@@ -45,12 +47,13 @@ export const SYNTHESIS_REQUEST = body({
   model: optionalString("model").meta({ description: SYNTHESIS_MODEL_MEANS }),
   voice: VOICE,
   speed: SPEED,
-  nfe: integer("nfe", NFE_RULE).meta({ description: "Solver steps: 16 is fast, 32 is quality" }),
+  nfe: integer("nfe", NFE_RULE).meta({ description: "Solver steps: 16 is faster, 32 sounds better" }),
   normalize: boolean("normalize", true).meta({
     description: "Expands numbers, currency and dates into spoken Kazakh, or Russian for a Russian voice",
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  organization_defaults: STORED_PRONUNCIATIONS_FIELD,
   room_tone: ROOM_TONE,
 });
 

@@ -6,10 +6,12 @@ import { SPEECH_FORMAT_FIELDS, type SpeechFormat, sampleRateOf } from "./speak-q
 export const SPEECH_QUERY = {
   schema: z.object({
     timestamps: flag("timestamps", false).meta({
-      description: "Adds the words and when they are said, at no cost",
+      description: "Adds the words and their times, at no cost",
     }),
     encoding: SPEECH_FORMAT_FIELDS.encoding.meta({
-      description: "Of the samples in each WAV; G.711 (`mulaw`, `alaw`) is for telephone lines. An extension",
+      description:
+        "Encoding of the samples in each WAV; G.711 (`mulaw`, `alaw`) is for telephone lines. An " +
+        "extension",
     }),
     sample_rate: SPEECH_FORMAT_FIELDS.sample_rate,
   }),
@@ -24,12 +26,13 @@ export const SPEECH_STREAM_QUERY = {
       code: "INVALID_REQUEST",
     }).meta({
       description:
-        "What a frame holds: a sentence, or as much of one as is made, about half a second of it at first and more later",
+        "Content of a frame: a sentence, or the part of it synthesized so far, about half a " +
+        "second at first and more later",
     }),
   }),
 } as const satisfies Query;
 
-/** Returns the requested format of speech; null for that of the voice. @throws {ServiceError} */
+/** Returns the requested format of speech; null for the voice's own. @throws {ServiceError} */
 export function speechFormatOf(
   query: URLSearchParams,
   { encoding, sample_rate }: Pick<z.output<typeof SPEECH_QUERY.schema>, "encoding" | "sample_rate">,
@@ -39,17 +42,17 @@ export function speechFormatOf(
 }
 
 export const WORD_TIME = z.object({
-  word: z.string().meta({ description: "The characters of the text as they were sent" }),
+  word: z.string().meta({ description: "The word as written in the text" }),
   spoken: z
     .string()
     .optional()
-    .meta({ description: "What is said for them, where it is not the word itself: `екі мың` for `2000`" }),
-  start: z.number().meta({ description: "Seconds from the start of the audio that the word came with" }),
-  end: z.number().meta({ description: "Seconds from the start of the audio that the word came with" }),
+    .meta({ description: "Spoken form, if it is not the word itself: `екі мың` for `2000`" }),
+  start: z.number().meta({ description: "Start, in seconds from the start of the accompanying audio" }),
+  end: z.number().meta({ description: "End, in seconds from the start of the accompanying audio" }),
   from: z.int().min(0).meta({
-    description: "Where in `text` the word begins, in Unicode code points, which are also what is billed",
+    description: "Start of the word in `text`, in Unicode code points, the billed unit",
   }),
-  to: z.int().min(0).meta({ description: "Where in `text` the word ends: one past its last code point" }),
+  to: z.int().min(0).meta({ description: "End of the word in `text`: one past its last code point" }),
 });
 
 export const TIMED_SPEECH = z.object({

@@ -7,6 +7,11 @@ import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { CHANNELS, RAW_FIELDS, rawAudioOf } from "./channels-query.js";
 import { flag } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { SPEAKER_FIELDS, speakersOf, splitWithSpeakers } from "./speakers-query.js";
@@ -18,6 +23,7 @@ export const RECOGNIZER_MEANS =
 export const TRANSCRIBE_QUERY = {
   schema: z.object({
     hotwords: hotWords("hotwords"),
+    organization_defaults: STORED_HOT_WORDS,
     model: z
       .string()
       .optional()
@@ -38,16 +44,16 @@ export const TRANSCRIBE_QUERY = {
 } as const satisfies Query;
 
 /** Options of a transcription request. */
-export interface TranscribeOptions {
+export interface TranscribeOptions extends OrganizationDefaults {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
-  /** Whether the answer lists words and segments; true with speakers. */
+  /** Whether the response lists words and segments; true with speakers. */
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
-  /** Null to leave speakers out. */
+  /** Null unless the client requested speakers. */
   readonly speakers: SpeakerWishes | null;
   readonly channels: ChannelHandling;
   /** Null unless the client described samples without a header. */
@@ -73,6 +79,7 @@ export function parseTranscribeQuery(
     isModelNamed: name !== null,
     timestamps: timestamps || diarize,
     hotWords: hotwords,
+    ...organizationDefaultsOf(fields),
     reading: readingOf(fields),
     channels,
     raw: rawAudioOf(query, fields),

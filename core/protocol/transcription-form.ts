@@ -5,6 +5,11 @@ import { ServiceError } from "../domain/errors.js";
 import type { ReadingOptions } from "../domain/text/display/reading.js";
 import { CHANNELS } from "./channels-query.js";
 import { oneOf, optionalFlag, parseWith, refuseNearMisses, shown } from "./fields.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { READING_FIELDS, readingOf } from "./reading-query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -12,7 +17,7 @@ const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** OpenAI's model ids, which mean the default model. */
 const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
-/** People read these formats, so their text is readable unless the client asks for plain words. */
+/** People read these formats, so their text is readable unless the client requests plain words. */
 const SUBTITLES: readonly TranscriptFormat[] = ["srt", "vtt"];
 
 type TranscriptFormat = (typeof FORMATS)[number];
@@ -27,25 +32,28 @@ const EFFECTIVE_FIELDS = {
   model: z
     .string()
     .optional()
-    .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
+    .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} also mean it` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
   ...READING_FIELDS,
   display: optionalFlag("display").meta({
     description:
-      "Readable text, with capitals, punctuation and figures; default: true for subtitles, otherwise false; an extension",
+      "Readable text, with capitals, punctuation and digits; default: true for subtitles, " +
+      "otherwise false; an extension",
   }),
   numerals: READING_FIELDS.numerals.meta({
     description:
-      "Numbers in readable text: `auto` writes figures from ten on and before months, units and money, `all` always, " +
+      "Numbers in readable text: `auto` writes digits from ten on and before months, units and " +
+      "money, `all` always, " +
       "`none` never; an extension",
   }),
   stream: z.string().optional().meta({
     type: "boolean",
-    description: "`true`: server-sent events with the text as it is transcribed; for `json` and `text`",
+    description: "`true`: server-sent events with the text while it is transcribed; for `json` and `text`",
   }),
   channels: CHANNELS,
+  organization_defaults: STORED_HOT_WORDS,
   [GRANULARITY_FIELD]: z.string().optional().meta({
-    description: "`word`, `segment` or both, as a list: what `verbose_json` lists; both by default",
+    description: "Content of `verbose_json`: `word`, `segment` or both, as a list; both by default",
   }),
 };
 const IGNORED_FIELDS = {
@@ -65,7 +73,7 @@ export const TRANSCRIPTION_FIELDS = z.object({
 
 /** Fields with an effect. */
 const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
-/** Other fields of OpenAI's clients, which are ignored. */
+/** Other fields of OpenAI clients, which are ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
   ...["include", "chunking_strategy"],
@@ -73,19 +81,19 @@ const PASSED = [
 ];
 
 /** The parsed fields of a form. */
-export interface TranscriptionForm {
+export interface TranscriptionForm extends OrganizationDefaults {
   readonly model: HearingModel;
   /** Whether the model was given by its id. */
   readonly isModelNamed: boolean;
   readonly format: TranscriptFormat;
   /** Null for the plain transcript. */
   readonly reading: ReadingOptions | null;
-  /** Whether `reading` is what a form with only the format would give. */
+  /** Whether `reading` is the default for the format. */
   readonly isReadingDefault: boolean;
   readonly channels: ChannelHandling;
   /** The response is a stream of events. */
   readonly isStreamed: boolean;
-  /** What `verbose_json` contains. */
+  /** Lists in the `verbose_json` response. */
   readonly granularities: readonly Granularity[];
   /** Fields without effect. */
   readonly ignored: readonly string[];
@@ -121,10 +129,11 @@ export function parseTranscriptionForm(
   return {
     ...{ model, isModelNamed, format, reading, isReadingDefault, channels },
     ...{ isStreamed, granularities, ignored },
+    ...organizationDefaultsOf(asked),
   };
 }
 
-/** Readable text, masking and the order of turns need the whole file. */
+/** Rejects streams of readable or masked text and of ordered turns, which need the whole file. */
 function requireStreamable(
   format: TranscriptFormat,
   reading: ReadingOptions | null,

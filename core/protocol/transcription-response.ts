@@ -13,7 +13,10 @@ import type {
   VerboseSegment,
 } from "./transcription-schemas.js";
 
-/** Only `audio_seconds` is not rounded, because it is billed. @param wantsTimes adds words and segments */
+/**
+ * Renders a transcript. Only `audio_seconds` is not rounded: it is billed. @param wantsTimes adds words,
+ * segments
+ */
 export function toTranscription(transcript: BilledTranscript, wantsTimes: boolean): Transcription {
   const { sampleCountIn, sampleRateInHz, processingSeconds, channelCount } = transcript;
   const audioSeconds = sampleCountIn / sampleRateInHz;
@@ -38,7 +41,7 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
   };
 }
 
-/** What was said on one channel. */
+/** Returns the part of a transcript that belongs to one channel. */
 export function ofChannel(transcript: FileTranscript, channel: number): FileTranscript {
   const { segments, redactions } = transcript;
   return {
@@ -66,8 +69,8 @@ function optionalMembers(transcript: FileTranscript, wantsTimes: boolean): Optio
 }
 
 /**
- * Adds members without which strict clients reject a segment, and by which others drop text. The recognizer
- * has no such values, so they are set so that nothing is dropped; `seek` counts hundredths of a second.
+ * Adds members without which strict clients reject a segment. The recognizer has no such values, so they are
+ * set so that clients do not drop any text; `seek` counts hundredths of a second.
  */
 export function toVerboseSegment(segment: TranscriptSegment): VerboseSegment {
   const neutral = { tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };

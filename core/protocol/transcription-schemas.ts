@@ -2,11 +2,9 @@ import { z } from "zod";
 import { REDACTED_KINDS } from "../domain/text/redaction/redact.js";
 import type { DeepReadonly } from "./fields.js";
 
-const SPEAKER = z
-  .int()
-  .min(0)
-  .optional()
-  .meta({ description: "From 0 by first word; only with `diarize=true`. An extension" });
+const SPEAKER = z.int().min(0).optional().meta({
+  description: "Speaker number, from 0 in order of first word; only with `diarize=true`. An extension",
+});
 
 export const TIMED_WORD = z.object({
   word: z.string().meta({ description: "Lowercase, unpunctuated" }),
@@ -14,7 +12,7 @@ export const TIMED_WORD = z.object({
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
 });
 
-/** A member of what belongs to one channel of a file. */
+/** The channel of a member that belongs to one channel of a file. */
 const OF_CHANNEL = {
   channel: z.int().min(0).optional().meta({
     description: "Channel of the recording, from 0; only with `channels=split`. An extension",
@@ -25,11 +23,11 @@ export const FILE_WORD = TIMED_WORD.extend({ ...OF_CHANNEL, speaker: SPEAKER });
 
 /** A word of the readable text. */
 export const DISPLAY_WORD = z.object({
-  word: z.string().meta({ description: "With its capitals, figures and marks" }),
+  word: z.string().meta({ description: "Word with its capitals, digits and punctuation" }),
   start: z.number().meta({ description: "Seconds from the start of the audio" }),
   end: z.number().meta({ description: "Seconds from the start of the audio" }),
   spoken: z.tuple([z.int(), z.int()]).meta({
-    description: "The items [first, end) of `words` that it stands for",
+    description: "Items [first, end) of `words` that it stands for",
   }),
 });
 
@@ -44,7 +42,7 @@ const FILE_DISPLAY_WORD = DISPLAY_WORD.extend({
   ...OF_CHANNEL,
   spoken: DISPLAY_WORD.shape.spoken.meta({
     description:
-      "The items [first, end) of `words` that it stands for; with `channels=split`, of the words of its channel",
+      "Items [first, end) of `words` that it stands for; with `channels=split`, of its channel's words",
   }),
   speaker: SPEAKER,
 });
@@ -60,7 +58,7 @@ export const TRANSCRIPT_SEGMENT = z.object({
   speaker: SPEAKER,
 });
 
-/** Transcript of one channel, as in the transcript of a mono file with its samples. */
+/** Transcript of one channel, equal to that of a mono file with its samples. */
 const CHANNEL_TRANSCRIPT = z.object({
   channel: z.int().min(0).meta({ description: "Counts from 0" }),
   text: z.string(),
@@ -93,13 +91,13 @@ export const TRANSCRIPTION = z.object({
       "Only with `timestamps=true` or `diarize=true`; with `channels=split`, turns of all channels in order of time",
   }),
   display_text: z.string().optional().meta({
-    description: "The text with capitals, punctuation and figures; only with `display=true`. An extension",
+    description: "The text with capitals, punctuation and digits; only with `display=true`. An extension",
   }),
   display_words: z.array(FILE_DISPLAY_WORD).optional().meta({
     description: "Words of `display_text`; only with `display=true` and `timestamps=true`. An extension",
   }),
   redactions: z.array(FILE_REDACTION).optional().meta({
-    description: "What was masked, in order; only with `redact`. An extension",
+    description: "Masked data, in order; only with `redact`. An extension",
   }),
   speakers: z.int().min(0).optional().meta({
     description: "Number of speakers that have words; only with `diarize=true`. An extension",
@@ -111,19 +109,21 @@ export const TRANSCRIPTION = z.object({
 
 /** Data of an event `progress`. */
 export const TRANSCRIPTION_PROGRESS = z.object({
-  share: z.number().min(0).max(1).meta({ description: "Of the audio, as far as it is transcribed" }),
+  share: z.number().min(0).max(1).meta({ description: "Transcribed share of the audio, 0 to 1" }),
 });
 
 /** Data of an event `error`. */
 export const ERROR_EVENT = z.object({
   code: z.string().meta({ description: "Stable name of the failure, as in `X-Svc-Error`" }),
   detail: z.string(),
-  status: z.int().meta({ description: "What the answer would have been, had nothing been sent before" }),
+  status: z
+    .int()
+    .meta({ description: "HTTP status that the response would have had before the first event" }),
 });
 
-const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
+const CONSTANT = "Not measured; present because strict clients reject a segment without it";
 
-/** A segment of `verbose_json`, with members that OpenAI's clients require. */
+/** A segment of `verbose_json`, with members that OpenAI clients require. */
 export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.omit({ display_text: true, speaker: true }).extend({
   seek: z.int().meta({ description: "`start` in hundredths of a second" }),
   tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
@@ -140,7 +140,7 @@ export const VERBOSE_TRANSCRIPT = z.object({
   language: z
     .enum(["kazakh", "russian"])
     .nullable()
-    .meta({ description: "Of most words; null for no words" }),
+    .meta({ description: "Language of most words; null without words" }),
   duration: z.number().meta({ description: "Seconds" }),
   text: z.string().meta({ description: "Readable with `display=true`, else lowercase and unpunctuated" }),
   segments: z
@@ -151,7 +151,7 @@ export const VERBOSE_TRANSCRIPT = z.object({
       "With `display=true`, words of the readable text. Empty if `timestamp_granularities` lists `segment` alone",
   }),
   redactions: z.array(FILE_REDACTION).optional().meta({
-    description: "What was masked, in order; only with `redact`. An extension",
+    description: "Masked data, in order; only with `redact`. An extension",
   }),
 });
 

@@ -5,10 +5,10 @@ import { PRONUNCIATIONS } from "./pronunciations.js";
 import { WORD_TIME } from "./timed-speech.js";
 
 const TURN = z.int().min(0).meta({
-  description: "The turn of a text: how many `flush` and `cancel` messages the client sent before it",
+  description: "Turn of the text: number of `flush` and `cancel` messages that the client sent before it",
 });
 
-/** What was delivered, and its price. */
+/** Amount and price of the delivered speech. */
 const DELIVERED = {
   audio_seconds: z.number().meta({ description: "Seconds of audio that were sent" }),
   characters: z.int().min(0).meta({ description: "Billed characters: code points of the delivered text" }),
@@ -31,23 +31,27 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
     .object({
       type: z.literal("audio"),
       turn: TURN,
-      sentence: z.int().min(0).meta({ description: "Counts the sentences of the socket" }),
-      text: z.string().optional().meta({ description: "The sentence, with its first audio only" }),
+      sentence: z.int().min(0).meta({ description: "Number of the sentence within the socket" }),
+      text: z
+        .string()
+        .optional()
+        .meta({ description: "Text of the sentence, sent with its first audio only" }),
       from: z
         .int()
         .min(0)
-        .meta({ description: "Where in the turn's text the sentence begins, in Unicode code points" }),
-      start: z.number().meta({ description: "Seconds of the turn's audio before this" }),
+        .meta({ description: "Start of the sentence in the turn's text, in Unicode code points" }),
+      start: z.number().meta({ description: "Seconds of the turn's audio before this part" }),
       bytes: z
         .int()
         .min(0)
-        .meta({ description: "Length of the binary message that follows; 0 means that none does" }),
+        .meta({ description: "Length of the binary message that follows; 0 if none follows" }),
       words: z.array(WORD_TIME).meta({
         description:
-          "Words that begin in this audio, with times from its start; `from` and `to` count in the turn's text. Empty for " +
+          "Words that start in this audio, with times from its start; `from` and `to` are " +
+          "positions in the turn's text. Empty for " +
           "models without word times",
       }),
-      last: z.boolean().meta({ description: "Whether this is the end of the sentence" }),
+      last: z.boolean().meta({ description: "Whether this is the sentence's last part" }),
     })
     .meta({ description: "Describes the binary message after it" }),
   z
@@ -63,8 +67,9 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
         .optional()
         .meta({
           description:
-            "With `played_seconds` and word times: the turn that was playing, and how much of its text had been played, to the " +
-            "end of the last word that had begun",
+            "With `played_seconds` and word times: the turn that was playing, and how much of " +
+            "its text was played, up to the " +
+            "end of the last word that had started",
         }),
     })
     .meta({ description: "No audio of this turn or an earlier one follows" }),
@@ -76,7 +81,7 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
       skipped: z
         .object({ turn: TURN, to: z.int().min(0) })
         .optional()
-        .meta({ description: "The sentence that was skipped: where it ends in the turn's text" }),
+        .meta({ description: "End of the skipped sentence in the turn's text" }),
     })
     .meta({ description: "A message or a sentence was skipped; the socket stays open" }),
   z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
@@ -90,7 +95,7 @@ export const TTS_LIVE_SERVER_MESSAGE = z.discriminatedUnion("type", [
     .meta({ description: "The socket closes" }),
   z
     .object({ type: z.literal("done"), ...DELIVERED })
-    .meta({ description: "The session is over and charged: the sums of all turns" }),
+    .meta({ description: "The session has ended and was charged: totals of all turns" }),
 ]);
 
 export type TtsLiveServerMessage = DeepReadonly<z.output<typeof TTS_LIVE_SERVER_MESSAGE>>;
@@ -115,10 +120,10 @@ const TTS_LIVE_COMMANDS = [
         .meta({ description: "The turn that was playing; the last one with audio when absent" }),
     })
     .meta({ description: "Drop all text and audio that was not sent; answered by `cancelled`" }),
-  z.object({ type: z.literal("keepalive") }).meta({ description: "The client is still there" }),
+  z.object({ type: z.literal("keepalive") }).meta({ description: "Keeps the idle socket open" }),
   z
     .object({ type: z.literal("close") })
-    .meta({ description: "Speak the rest, then `flushed` and `done`, close with 1000" }),
+    .meta({ description: "Speak the rest, send `flushed` and `done`, and close with 1000" }),
 ] as const;
 
 const TTS_LIVE_SETTINGS = body({ type: z.literal("options"), pronunciations: PRONUNCIATIONS }).meta({

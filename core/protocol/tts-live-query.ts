@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, queryInteger, shown } from "./fields.js";
+import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import {
   SPEECH_FORMAT_FIELDS,
@@ -26,14 +27,15 @@ export const TTS_LIVE_QUERY = {
     nfe: queryInteger("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
       description: "Solver steps: 16 is fast, 32 is quality",
     }),
-    normalize: flag("normalize", true).meta({ description: "Reads figures, dates and the like as words" }),
+    normalize: flag("normalize", true).meta({ description: "Reads numbers, dates and the like as words" }),
     seed: z.string().optional().meta({
       type: "integer",
-      description: "Another seed gives another take; from the text of each sentence when absent",
+      description: "Each seed gives another take; by default derived from the text of each sentence",
     }),
     room_tone: flag("room_tone", true).meta({
-      description: "Noise at -70 dB under the audio; false leaves digital silence where nobody speaks",
+      description: "Noise at -70 dB under the audio; false leaves digital silence between words",
     }),
+    organization_defaults: STORED_PRONUNCIATIONS,
     ...SPEECH_FORMAT_FIELDS,
     token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
   }),
@@ -42,7 +44,7 @@ export const TTS_LIVE_QUERY = {
 
 /** Options of a client of `/v1/tts/live`. */
 export interface TtsLiveOptions extends SpeechFormat {
-  /** Everything but the text. */
+  /** Everything except the text. */
   readonly manner: Omit<SynthesisRequest, "text">;
   readonly model: SpeakingModel;
   readonly voice: string;
@@ -62,6 +64,7 @@ export function parseTtsLiveQuery(query: URLSearchParams, models: ModelList<Spea
     manner: {
       ...{ model: model.name, voice, speed: speedOf(fields.speed), nfe, normalize, room_tone },
       ...{ seed: seedOf(fields.seed), pronunciations: undefined },
+      ...(!fields.organization_defaults && { organization_defaults: false }),
     },
     ...{ model, voice, encoding, sampleRateHz: sampleRateOf(fields.sample_rate, encoding) },
   };

@@ -16,7 +16,7 @@ export const TURNS_SERVER_MESSAGE = z.discriminatedUnion("type", [
       turn_index: z.int(),
       audio_window_start: z.number(),
       audio_window_end: z.number(),
-      transcript: z.string().meta({ description: "Of the turn so far" }),
+      transcript: z.string().meta({ description: "Transcript of the turn so far" }),
       words: z.array(
         z.object({
           word: z.string(),
@@ -26,13 +26,15 @@ export const TURNS_SERVER_MESSAGE = z.discriminatedUnion("type", [
         }),
       ),
       end_of_turn_confidence: z.number().meta({
-        description: "The silence since the last word, as a share of the silence of which we are sure",
+        description:
+          "Silence since the last word, as a share of the silence after which the turn has " +
+          "certainly ended",
       }),
       trigger: z.enum(["model", "manual", "timeout"]).optional().meta({ description: "Of `EndOfTurn`" }),
       languages: z
         .array(z.enum(["kk", "ru"]))
         .optional()
-        .meta({ description: "Of most words" }),
+        .meta({ description: "Language of most words" }),
     })
     .meta({ description: "The turn of the speaker" }),
   z
@@ -54,7 +56,7 @@ export const TURNS_CLIENT_MESSAGE = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ForceEndTurn") }).meta({ description: "End the turn now" }),
   z.object({ type: z.literal("Configure") }).meta({ description: "Answered by `ConfigureFailure`" }),
   z.object({ type: z.literal("KeepAlive") }),
-  z.object({ type: z.literal("CloseStream") }).meta({ description: "End the turn, close with 1000" }),
+  z.object({ type: z.literal("CloseStream") }).meta({ description: "End the turn and close with 1000" }),
 ]);
 
 /** Parses a text message of the client; null when it is not JSON. */

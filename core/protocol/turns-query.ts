@@ -6,6 +6,11 @@ import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LIVE_ENCODINGS, type LiveEncoding, SAMPLE_RATE_HZ, sampleFormat } from "./listen-query.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
+import {
+  type OrganizationDefaults,
+  organizationDefaultsOf,
+  STORED_HOT_WORDS,
+} from "./organization-defaults.js";
 import { type Query, readQuery } from "./query.js";
 import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
@@ -27,20 +32,24 @@ export const TURNS_QUERY = {
     model: z
       .string()
       .optional()
-      .meta({ description: `${RECOGNIZER_MEANS}; names that begin with \`flux\` mean it too` }),
+      .meta({ description: `${RECOGNIZER_MEANS}; names that start with \`flux\` also mean it` }),
     encoding: oneOf("encoding", LIVE_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
       description:
-        "Of raw samples; `opus`: one Opus packet per message. WAV, and WebM and Ogg with Opus, are recognized by their first bytes",
+        "Format of raw samples; `opus`: one Opus packet per message. WAV, and WebM and Ogg with " +
+        "Opus, are recognized by their first bytes",
     }),
     sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
-      description: "Samples per second; 8000 unless given for mulaw and alaw",
+      description: "Samples per second; 8000 by default for mulaw and alaw",
     }),
     eot_threshold: z
       .string()
       .optional()
       .meta({
         type: "number",
-        description: `Ends a turn at this confidence, ${END.min} to ${END.max}: a share of ${SURE_MS} ms of silence. ${END.otherwise} by default; 1 leaves it to \`eot_timeout_ms\` and \`ForceEndTurn\``,
+        description:
+          `Confidence at which a turn ends, ${END.min} to ${END.max}: a share of ${SURE_MS} ms of ` +
+          `silence. ${END.otherwise} by default; with 1, only \`eot_timeout_ms\` and ` +
+          `\`ForceEndTurn\``,
       }),
     eager_eot_threshold: z
       .string()
@@ -50,16 +59,17 @@ export const TURNS_QUERY = {
         description: `${EAGER.min} to ${EAGER.max}: sends \`EagerEndOfTurn\` at this confidence, and \`TurnResumed\``,
       }),
     eot_timeout_ms: queryInteger("eot_timeout_ms", TIMEOUT_MS).meta({
-      description: "Silence that ends a turn in any case",
+      description: "Silence that ends a turn regardless of confidence",
     }),
     keyterm: hotWords("keyterm"),
+    organization_defaults: STORED_HOT_WORDS,
     ...LISTEN_READING_FIELDS,
   }),
   others: { passed: IGNORED, alsoKnown: ["token"] },
 } as const satisfies Query;
 
 /** Options of a client of `/v2/listen`. */
-export interface TurnsOptions extends ListenReading {
+export interface TurnsOptions extends ListenReading, OrganizationDefaults {
   readonly model: HearingModel;
   readonly encoding: LiveEncoding;
   readonly sampleRateHz: number;
@@ -101,6 +111,7 @@ export function parseTurnsQuery(query: URLSearchParams, models: ModelList<Hearin
     isEager: eager !== null,
     sureMs: end === 1 ? timeoutMs : SURE_MS,
     ...listenReading(query, fields),
+    ...organizationDefaultsOf(fields),
     ignored: [...query]
       .filter(([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false")
       .map(([name]) => name),

@@ -5,7 +5,7 @@ import { shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
 
 const DAY_MS = 86_400_000;
-/** Days up to today by default. */
+/** Default number of days, up to today. */
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 
@@ -27,17 +27,17 @@ export function parseUsageQuery(query: URLSearchParams, now: Date): UsagePeriod 
   const from = given ?? toDay(Date.parse(to) - (USUAL_DAYS - 1) * DAY_MS);
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days < 1) throw invalid(`from must not be later than to, received ${from} and ${to}`);
-  if (days > MAX_DAYS) throw invalid(`from and to must be at most ${MAX_DAYS} days, received ${days}`);
+  if (days > MAX_DAYS) throw invalid(`from and to must cover at most ${MAX_DAYS} days, received ${days}`);
   return { from, to };
 }
 
 function day(name: string) {
   const error = ({ input }: { readonly input?: unknown }) =>
-    `${name} must be a day as 2026-11-21, received ${shown(input)}`;
+    `${name} must be a day such as 2026-11-21, received ${shown(input)}`;
   return z.string().refine(isDay, { error }).optional();
 }
 
-/** Only days of this millennium; others are typos. */
+/** Whether a day is in this millennium; others are typos. */
 function isDay(text: string): boolean {
   if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(text);

@@ -44,7 +44,7 @@ export class WavFrameReader {
 
   /** Returns the WAV files that `chunk` completes. */
   push(chunk: Uint8Array): Uint8Array[] {
-    // The chunk may be borrowed.
+    // Copy the chunk, because it may be borrowed.
     this.#chunks.push(new Uint8Array(chunk));
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes < this.#wantedBytes) return [];

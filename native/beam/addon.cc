@@ -25,8 +25,8 @@ constexpr napi_type_tag kSearchTag = {0x2f7ae81b903d4c65, 0xb4c6150d82f947ea};
 constexpr uint32_t kMaxFrames = 1u << 20;
 
 /**
- * The process's models, shared by all threads and freed with their last holder. Never destroyed itself, since
- * threads may end after `main` has returned.
+ * The process's models, shared by all threads; each is freed when its last holder ends. The registry is never
+ * destroyed, since threads may outlive `main`.
  */
 class ModelRegistry {
  public:
@@ -85,7 +85,7 @@ Array TypedArray(const Napi::Value& value, napi_typedarray_type type, const char
   return value.As<Array>();
 }
 
-/** A function of the addon: C++ exceptions become JavaScript errors. */
+/** Wraps a function of the addon, so that C++ exceptions become JavaScript errors. */
 template <Napi::Value (*Body)(const Napi::CallbackInfo&)>
 Napi::Value Guarded(const Napi::CallbackInfo& info) {
   try {
@@ -123,14 +123,14 @@ struct OwnedSearch {
   bool is_busy = false;
 };
 
-/** findModel(key): the model that a thread has read with this key, or null. */
+/** findModel(key): the model that some thread has read with this key, or null. */
 Napi::Value FindModel(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
   SharedModel model = ModelRegistry::Instance().Find(info[0].As<Napi::String>());
   return model == nullptr ? info.Env().Null() : Wrap(info.Env(), std::move(model), kModelTag);
 }
 
-/** readModel(key, sections, vocabulary, nodes, arcs, words, isPacked) */
+/** readModel(key, sections, vocabulary, nodes, arcs, words, isPacked): reads and keeps a model. */
 Napi::Value ReadModel(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
   const auto sections = TypedArray<Napi::Uint8Array>(info[1], napi_uint8_array, "sections");
@@ -143,7 +143,8 @@ Napi::Value ReadModel(const Napi::CallbackInfo& info) {
 }
 
 /**
- * readTables(key, path, vocabulary): like readModel, from a file of writeTables; null if it is not complete.
+ * readTables(key, path, vocabulary): like readModel, from a file of writeTables; null if the file is
+ * incomplete.
  */
 Napi::Value ReadTables(const Napi::CallbackInfo& info) {
   if (!info[0].IsString() || !info[1].IsString()) Refuse(info.Env(), "key and path must be strings");
@@ -171,25 +172,25 @@ class TablesWriter : public Napi::AsyncWorker {
   Napi::Promise::Deferred deferred_;
 };
 
-/** writeTables(model, path): writes a new file; a promise. */
+/** writeTables(model, path): writes a new file; returns a promise. */
 Napi::Value WriteTables(const Napi::CallbackInfo& info) {
   const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
   if (!info[1].IsString()) Refuse(info.Env(), "path must be a string");
   auto writer = std::make_unique<TablesWriter>(info.Env(), model, info[1].As<Napi::String>());
   const Napi::Promise promise = writer->promise();
   writer->Queue();
-  // From here on it frees itself.
+  // From here on the writer frees itself.
   writer.release();
   return promise;
 }
 
-/** modelBytes(model): memory of its tables. */
+/** modelBytes(model): number of bytes in the model's tables. */
 Napi::Value ModelBytes(const Napi::CallbackInfo& info) {
   const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
   return Napi::Number::New(info.Env(), static_cast<double>(model->memory_bytes()));
 }
 
-/** makeSearch(model or null, options, logAddTable) */
+/** makeSearch(model or null, options, logAddTable): creates a search and its workspace. */
 Napi::Value MakeSearch(const Napi::CallbackInfo& info) {
   SharedModel model;
   if (!info[0].IsNull()) model = Unwrap<SharedModel>(info[0], kModelTag, "model");
@@ -225,7 +226,7 @@ HotWordsView ViewOf(const Napi::Object& hot_words) {
   const size_t arcs = arc_tokens.ElementLength();
   if (first_arc.ElementLength() != states + 1 || gain.ElementLength() != states ||
       credit.ElementLength() != states || arc_targets.ElementLength() != arcs) {
-    Refuse(hot_words.Env(), "hot words: the arrays do not fit each other");
+    Refuse(hot_words.Env(), "hot words: the sizes of the arrays do not match");
   }
   const auto start_state = static_cast<int32_t>(WholeNumber(hot_words.Get("startState"), "startState", INT32_MAX));
   return HotWordsView({first_arc.Data(), arc_tokens.Data(), arc_targets.Data(), suffix.Data(), gain.Data(),
@@ -256,7 +257,7 @@ struct Query {
     if (size_t{frames} * owned.search->vocabulary() > array.ElementLength()) {
       Refuse(info.Env(), "logProbs must hold all frames");
     }
-    if (owned.is_busy) Refuse(info.Env(), "search is at work on another utterance");
+    if (owned.is_busy) Refuse(info.Env(), "search is busy with another utterance");
     log_probs = array.Data();
     if (info[3].IsObject()) hot_words = ViewOf(info[3].As<Napi::Object>());
   }
@@ -282,10 +283,10 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   return ResultOf(info.Env(), found);
 }
 
-/** A search that no other thread is using. */
+/** Returns a search that no other thread is using. */
 PrefixBeamSearch& IdleSearch(const Napi::Value& value) {
   auto& owned = Unwrap<OwnedSearch>(value, kSearchTag, "search");
-  if (owned.is_busy) Refuse(value.Env(), "search is at work on another utterance");
+  if (owned.is_busy) Refuse(value.Env(), "search is busy with another utterance");
   return *owned.search;
 }
 
@@ -316,8 +317,8 @@ Napi::Value KeepBestText(const Napi::CallbackInfo& info) {
 }
 
 /**
- * grown(search, text): writes the number of settled tokens and the best text's tokens, if they fit; their
- * count.
+ * grown(search, text): writes the number of settled tokens and the best text's tokens, if they fit; returns
+ * the number of tokens.
  */
 Napi::Value Grown(const Napi::CallbackInfo& info) {
   const PrefixBeamSearch& search = IdleSearch(info[0]);
@@ -338,7 +339,9 @@ class AsideSearch : public Napi::AsyncWorker {
       : Napi::AsyncWorker(info.Env(), "beam search"), query_(info), deferred_(info.Env()) {
     if (info[4].IsTypedArray()) {
       const auto bias = TypedArray<Napi::Float32Array>(info[4], napi_float32_array, "outputBias");
-      if (bias.ElementLength() != query_.owned.search->vocabulary()) Refuse(info.Env(), "outputBias must fit the outputs");
+      if (bias.ElementLength() != query_.owned.search->vocabulary()) {
+        Refuse(info.Env(), "outputBias must have one value per output");
+      }
       bias_ = bias.Data();
     }
     arguments_ = Napi::Persistent(Napi::Array::New(info.Env(), info.Length()).As<Napi::Object>());
@@ -380,12 +383,15 @@ class AsideSearch : public Napi::AsyncWorker {
   beam::Hypotheses found_;
 };
 
-/** searchAside(search, logProbs, frames, hotWords or null, outputBias or null): a promise of the same. */
+/**
+ * searchAside(search, logProbs, frames, hotWords or null, outputBias or null): like search; returns a
+ * promise.
+ */
 Napi::Value SearchAside(const Napi::CallbackInfo& info) {
   auto aside = std::make_unique<AsideSearch>(info);
   const Napi::Promise promise = aside->promise();
   aside->Queue();
-  // From here on it frees itself.
+  // From here on the search frees itself.
   aside.release();
   return promise;
 }
@@ -401,7 +407,7 @@ Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
   const size_t count = outputs.ElementLength();
   if (by.up == 0 || by.taps % 4 != 0 || by.phase >= by.up || table.ElementLength() != by.up * by.taps ||
       beam::InputsOf(by, count) > inputs.ElementLength()) {
-    Refuse(info.Env(), "table, inputs and outputs do not fit each other");
+    Refuse(info.Env(), "the sizes of table, inputs and outputs do not match");
   }
   beam::Resample(by, inputs.Data(), outputs.Data(), count);
   return info.Env().Undefined();
@@ -414,7 +420,7 @@ Napi::Value ProductOf(const Napi::CallbackInfo& info) {
   auto out = TypedArray<Napi::Float32Array>(info[2], napi_float32_array, "out");
   const size_t width = vector.ElementLength();
   if (width % 4 != 0 || matrix.ElementLength() != width * out.ElementLength()) {
-    Refuse(info.Env(), "matrix, vector and out do not fit each other");
+    Refuse(info.Env(), "the sizes of matrix, vector and out do not match");
   }
   for (size_t row = 0; row < out.ElementLength(); row++) {
     out[row] = beam::Dot(matrix.Data() + row * width, vector.Data(), width);

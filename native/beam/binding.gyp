@@ -4,7 +4,8 @@
       "target_name": "beam",
       "sources": ["addon.cc", "language_model.cc", "model_tables.cc", "packed_model.cc", "prefix_beam_search.cc"],
       "dependencies": ["<!(node -p \"require('node-addon-api').targets\"):node_addon_api_except"],
-      # Errors that come up while a thread is being ended have nobody to go to, and must not end the process.
+      # No code can receive an error that occurs while its thread is ending, so such errors must not end the
+      # process.
       "defines": ["NAPI_VERSION=8", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags_cc": ["-std=c++17", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-fvisibility=hidden"],
       "xcode_settings": {

@@ -21,7 +21,7 @@ export interface NativeHypotheses {
 
 export interface NativeBinding {
   findModel(key: string): NativeModel | null;
-  /** @throws for inconsistent sections */
+  /** @throws {Error} if the sections are inconsistent */
   readModel(
     key: string,
     sections: Uint8Array,
@@ -31,11 +31,11 @@ export interface NativeBinding {
     wordCount: number,
     isPacked: boolean,
   ): NativeModel;
-  /** Reads a file written by `writeTables`; null if it is not complete. */
+  /** Reads a file written by `writeTables`; null if the file is incomplete. */
   readTables(key: string, path: string, vocabularySize: number): NativeModel | null;
   /**
    * Writes the tables of a model to a new file, on another thread; readable on this machine only.
-   * @throws if the file exists or cannot be written; a partial file stays
+   * @throws if the file exists or cannot be written; a partial file remains
    */
   writeTables(model: NativeModel, path: string): Promise<void>;
   modelBytes(model: NativeModel): number;
@@ -62,8 +62,8 @@ export interface NativeBinding {
     hotWords: HotWords | null,
   ): NativeHypotheses;
   /**
-   * The same on another thread, with `outputBias` added to each frame. Until it settles, the search must not
-   * be used and the arrays must not change.
+   * Searches on another thread, with `outputBias` added to each frame. Until the promise settles, the search
+   * must not be used and the arrays must not change.
    */
   searchAside(
     search: NativeSearch,
@@ -76,7 +76,7 @@ export interface NativeBinding {
    * Makes another search over the same model and its cache; afterwards, neither may run on another thread.
    */
   withBeam(search: NativeSearch, beamWidth: number): NativeSearch;
-  /** See `GrowingSearch`, also for the methods below. */
+  /** See `GrowingSearch`, which also documents the methods below. */
   begin(search: NativeSearch): void;
   push(search: NativeSearch, logProbs: Float32Array): number;
   /**
@@ -85,9 +85,9 @@ export interface NativeBinding {
    */
   grown(search: NativeSearch, text: Uint16Array): number;
   keepBestText(search: NativeSearch): void;
-  /** @throws for arrays of mismatched sizes */
+  /** @throws if the sizes of the arrays do not match */
   readonly resample: Convolve;
-  /** Absent in an older addon. @throws for arrays of mismatched sizes */
+  /** Absent in older addons. @throws if the sizes of the arrays do not match */
   readonly product?: Product;
 }
 

@@ -35,7 +35,7 @@ class HotWordsView {
                  (state == 0 || static_cast<size_t>(arrays.suffix[state]) < state);
     }
     for (size_t arc = 0; is_sound && arc < arrays.arcs; arc++) is_sound = IsState(arrays.arc_targets[arc]);
-    if (!is_sound) throw std::invalid_argument("hot words: the automaton does not hold together");
+    if (!is_sound) throw std::invalid_argument("hot words: the automaton is inconsistent");
   }
 
   int32_t start_state() const { return arrays_.start_state; }

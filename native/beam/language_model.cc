@@ -109,7 +109,7 @@ void LanguageModel::ReadNodes(const uint8_t* arc_counts, const uint8_t* backoffs
   }
   if (arc != sizes.arcs) Broken("its arcs do not add up");
   nodes_[sizes.nodes] = {sizes.arcs, 0, 0};
-  // Every look-up ends at the root at the latest, so the root must have an arc for every output.
+  // Every look-up ends at the root if not before, so the root must have an arc for every output.
   if (arc_counts[0] != vocabulary_) Broken("its root must have an arc for every output");
 }
 
@@ -134,19 +134,19 @@ void LanguageModel::LinkNodes(const uint8_t* state_tokens, const uint8_t* codes)
       const uint32_t shorter = state == 0 ? 0 : TargetFrom(nodes_[state].suffix, token);
       uint32_t target = shorter;
       if ((state_tokens[arc] & kStateBit) != 0) {
-        if (next_state >= state_count) Broken("it has more states than it says");
+        if (next_state >= state_count) Broken("it has more states than its header says");
         target = next_state++;
         nodes_[target].suffix = shorter;
       }
       targets_[arc] = (target << 8) | codes[arc];
     }
   }
-  if (next_state != state_count) Broken("it has fewer states than it says");
+  if (next_state != state_count) Broken("it has fewer states than its header says");
 }
 
 /**
- * Suffixes have lower numbers than their states and are already linked, so this ends, at the root at the
- * latest.
+ * Suffixes have lower numbers than their states and are already linked, so this loop ends, at the root if not
+ * before.
  */
 uint32_t LanguageModel::TargetFrom(uint32_t from, uint32_t token) const {
   for (uint32_t state = from; state != 0; state = nodes_[state].suffix) {

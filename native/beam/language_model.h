@@ -17,8 +17,8 @@ constexpr uint32_t kEmptyWordHash = 2166136261u;
 inline uint32_t ExtendWordHash(uint32_t hash, uint32_t token) { return (hash ^ token) * 16777619u; }
 
 /**
- * Character n-gram model as a backing-off automaton, the same as `core/domain/decoding/language-model.ts`
- * reads. Immutable, so any number of threads may use it.
+ * Character n-gram model as a back-off automaton, read as in `core/domain/decoding/language-model.ts`.
+ * Immutable, so any number of threads may use it.
  */
 class LanguageModel {
  public:
@@ -30,12 +30,12 @@ class LanguageModel {
   LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes, bool is_packed);
 
   /**
-   * Reads tables written by `WriteTables`; null without a complete file of this layout and vocabulary.
+   * Reads tables written by `WriteTables`; null if there is no complete file of this layout and vocabulary.
    */
   static std::shared_ptr<const LanguageModel> ReadTables(const std::string& path, uint32_t vocabulary);
   /**
    * Writes the tables to a new file, readable by its owner only, and syncs it to disk.
-   * @throws std::system_error; a partial file stays
+   * @throws std::system_error; a partial file remains
    */
   void WriteTables(const std::string& path) const;
 
@@ -101,13 +101,13 @@ class LanguageModel {
   uint32_t start_state_ = 0;
   std::array<double, 256> log_prob_codes_;
   std::array<double, 256> backoff_codes_;
-  /** One entry more than states: a state's arcs end where the next one's begin. */
+  /** One entry more than there are states: a state's arcs end where the next state's arcs start. */
   std::vector<LanguageModelNode> nodes_;
   std::vector<uint8_t> tokens_;
   /** Next state in the upper 24 bits, log-prob code in the lower 8. */
   std::vector<uint32_t> targets_;
   std::vector<uint32_t> word_hashes_;
-  /** First hash of every upper half, and the end of the last: hashes are spread evenly. */
+  /** First hash of every upper half, and the end of the last one. Hashes are evenly distributed. */
   std::vector<uint32_t> hash_starts_;
 };
 

@@ -1,4 +1,4 @@
-// A model's tables in a file, in their memory layout: for this machine only, and faster to read than to
+// A model's tables in a file, in their memory layout: usable on this machine only, but faster to read than to
 // unpack.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 namespace beam {
 namespace {
 
-/** Version of the files: raise it with any change of the tables or of the unpacking. */
+/** Version of the files: increment it with any change to the tables or to the unpacking. */
 constexpr uint32_t kLayout = 1;
 constexpr char kMagic[8] = {'d', 'a', 'u', 'y', 's', ' ', 'l', 'm'};
 
@@ -65,7 +65,10 @@ class File {
   int descriptor_;
 };
 
-/** Detects damage, not malice. Four independent sums, because a single one waits for each multiplication. */
+/**
+ * Detects damage, not malice. Uses four independent sums, because a single one would wait for each
+ * multiplication.
+ */
 class Checksum {
  public:
   void Add(const void* bytes, size_t count) {
@@ -95,7 +98,7 @@ class Checksum {
 struct LanguageModel::TablesHeader {
   char magic[8];
   uint32_t layout;
-  /** Differs on a machine with another byte order. */
+  /** Differs on machines with another byte order. */
   uint32_t byte_order;
   uint64_t vocabulary;
   uint64_t start_state;
@@ -106,7 +109,7 @@ struct LanguageModel::TablesHeader {
   uint64_t hash_starts;
   double log_prob_codes[256];
   double backoff_codes[256];
-  /** Over everything before it, and the tables. */
+  /** Checksum of everything before it, and of the tables. */
   uint64_t checksum;
 };
 
@@ -177,7 +180,7 @@ void LanguageModel::WriteTables(const std::string& path) const {
   check(file.is_open());
   check(file.Write(&header, sizeof header));
   ForEachTable(*this, [&](const void* bytes, size_t count) { check(file.Write(bytes, count)); });
-  // Sync before renaming: a name that survives a power cut must not refer to an incomplete file.
+  // Sync before renaming: a name that survives a power failure must not refer to an incomplete file.
   check(file.Sync());
 }
 

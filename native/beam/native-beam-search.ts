@@ -39,7 +39,7 @@ export async function sharedModel(
     const { nodeCount, arcCount, wordCount } = header;
     const sizes = [vocabulary.length, nodeCount, arcCount, wordCount] as const;
     const model = binding.readModel(key, sections, ...sizes, header.version === 2);
-    // In the background.
+    // Runs in the background.
     void unpacked?.write(binding, key, model);
     return model;
   } catch (error) {
@@ -48,7 +48,7 @@ export async function sharedModel(
 }
 
 /**
- * `PrefixBeamSearch` in C++, with the same results; see `bench/micro/native-beam-search.ts` for its speed.
+ * `PrefixBeamSearch` in C++, with the same results; `bench/micro/native-beam-search.ts` measures its speed.
  */
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;

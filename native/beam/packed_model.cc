@@ -196,7 +196,7 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
   if (sizes.vocabulary > sizes.arcs) Broken("its root is too large");
   uint32_t next = 1;
   const auto add_state = [&](uint32_t suffix, uint32_t code) {
-    if (next >= sizes.nodes) Broken("it has more states than it says");
+    if (next >= sizes.nodes) Broken("it has more states than its header says");
     nodes[next].suffix = suffix;
     entries[next] = static_cast<uint8_t>(code);
     return next++;
@@ -220,7 +220,7 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
       length = std::min(8u, length + 1);
       length_end = next;
     }
-    // Later states read from anywhere in the tables: prefetch their entries.
+    // Later states read from arbitrary places in the tables: prefetch their entries.
     if (state + 3 * kAhead < next) __builtin_prefetch(&nodes[nodes[state + 3 * kAhead].suffix]);
     if (state + 2 * kAhead < next) {
       const uint32_t suffix = nodes[state + 2 * kAhead].suffix;
@@ -323,9 +323,9 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
     const uint32_t coarse = static_cast<uint32_t>(std::min(7, 24 - (lower_rest >> 8)));
     nodes[state].backoff = (reader.Symbol(kBackoffs + fine * 8 + coarse) + static_cast<uint32_t>(guess)) & 255u;
   }
-  if (next != sizes.nodes) Broken("it has fewer states than it says");
+  if (next != sizes.nodes) Broken("it has fewer states than its header says");
   if (nodes[sizes.nodes].first_arc != sizes.arcs) Broken("its arcs do not add up");
-  if (!reader.is_at_end()) Broken("what it holds does not add up");
+  if (!reader.is_at_end()) Broken("its contents are inconsistent");
   nodes[sizes.nodes] = {sizes.arcs, 0, 0};
   return tables;
 }

@@ -14,7 +14,7 @@ struct LanguageModelSizes {
   uint32_t words;
 };
 
-/** A state's data for a look-up, contiguous: one cache line instead of three. */
+/** Data of a state that a look-up needs, contiguous: one cache line instead of three. */
 struct LanguageModelNode {
   uint32_t first_arc;
   uint32_t suffix;

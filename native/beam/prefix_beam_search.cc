@@ -19,7 +19,7 @@ BeamSearchOptions Checked(const BeamSearchOptions& options, const LanguageModel*
     throw std::invalid_argument("vocabulary must have 2 to 256 outputs");
   }
   if (model != nullptr && model->vocabulary() != options.vocabulary) {
-    throw std::invalid_argument("the language model must have the recogniser's vocabulary");
+    throw std::invalid_argument("the language model's vocabulary must match the recogniser's");
   }
   if (options.space < -1 || options.space >= static_cast<int32_t>(options.vocabulary)) {
     throw std::invalid_argument("space must be an output or -1");
@@ -83,7 +83,7 @@ void Ranking::Clear() {
 
 void Ranking::Offer(double score, const Entry& entry) {
   if (score <= worst_) return;
-  // A full ranking writes over its worst entry.
+  // A full ranking overwrites its worst entry.
   const bool is_full = count_ == capacity_;
   const uint32_t place = is_full ? order_[count_ - 1] : static_cast<uint32_t>(count_);
   size_t at = is_full ? count_ - 1 : count_++;
@@ -233,7 +233,10 @@ void PrefixBeamSearch::Start() {
   std::fill(covered_at_.begin(), covered_at_.end(), -1);
 }
 
-/** The frame's likeliest outputs but blank, best first, ties by index; returns how many pass the floor. */
+/**
+ * Collects the frame's likeliest outputs but blank, best first, ties by index; returns how many pass the
+ * floor.
+ */
 size_t PrefixBeamSearch::ChooseCandidates(const float* row) {
   size_t count = 0;
   for (uint32_t token = 1; token < options_.vocabulary; token++) {
@@ -291,7 +294,7 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
         hot_state = hot_words_->Advance(node.hot_state, token);
         child_score += hot_words_->ScoreOf(node.hot_state, hot_state);
       }
-      // The language model can only lower this, so most candidates are dropped without a look-up.
+      // The language model can only lower the score, so most candidates are dropped without a look-up.
       const double bound = acoustic + child_score + (is_space ? space_bound : 0);
       if (bound <= ranking_.worst() || bound < ranking_.best() - options_.beam_margin || acoustic == kImpossible) continue;
       uint32_t state = 0;
@@ -354,7 +357,7 @@ void PrefixBeamSearch::Finish(Hypotheses* found) const {
     found->scores.push_back(scores[slot]);
   }
   if (!found->ends.empty()) return;
-  // Frames without any possible output leave no text: return an empty one.
+  // If no output is possible in some frame, return an empty text.
   found->ends.push_back(0);
   found->scores.push_back(kImpossible);
 }
@@ -362,7 +365,7 @@ void PrefixBeamSearch::Finish(Hypotheses* found) const {
 /** Adds the scores at the text's end: its last word is complete, and a word or sentence end follows. */
 double PrefixBeamSearch::EndScore(int32_t index) const {
   const PrefixTree::Node& node = tree_[index];
-  // An incomplete hot word gets no bonus.
+  // An incomplete hot word loses its credit.
   const double broken = hot_words_ == nullptr ? 0 : -hot_words_->Credit(node.hot_state);
   if (model_ == nullptr || index == 0 || static_cast<int32_t>(node.token) == options_.space) return broken;
   double log_prob;

@@ -13,9 +13,9 @@
 
 namespace beam {
 
-/** As in `core/domain/decoding/prefix-beam-search.ts`. */
+/** See `core/domain/decoding/prefix-beam-search.ts`. */
 struct BeamSearchOptions {
-  /** Outputs of a frame, blank included. */
+  /** Number of outputs of a frame, blank included. */
   uint32_t vocabulary;
   /** Output that separates words, or -1. */
   int32_t space;
@@ -69,7 +69,7 @@ class PrefixTree {
     uint32_t token;
   };
 
-  /** Drops every node and makes `root`, which is node 0. */
+  /** Drops every node and creates `root`, which is node 0. */
   void Reset(const Node& root);
   /** The node of `parent` plus `token`, or -1. */
   int32_t Find(int32_t parent, uint32_t token) const;
@@ -83,7 +83,7 @@ class PrefixTree {
   void Insert(int32_t node);
 
   std::vector<Node> nodes_;
-  /** Open addressing; holds node + 1, 0 is free. */
+  /** Hash table with open addressing; holds node + 1, or 0 for free entries. */
   std::vector<int32_t> table_;
 };
 
@@ -127,14 +127,14 @@ class Ranking {
 };
 
 /**
- * A cache of recent answers of a language model. A prefix needs the same continuations in each frame, and
- * prefixes with equal ends need the same ones; the model's tables are far larger than a core's cache.
+ * A cache of recent results of a language model. A prefix needs the same continuations in each frame, as do
+ * all prefixes with the same end; the model's tables are far larger than a core's cache.
  */
 class ModelCache {
  public:
   explicit ModelCache(const LanguageModel* model) : model_(model), entries_(kSize) {}
 
-  /** As `LanguageModel::Advance`. */
+  /** See `LanguageModel::Advance`. */
   uint32_t Advance(uint32_t state, uint32_t token, double* log_prob) {
     // States have 24 bits, tokens 7: no key equals that of an empty entry.
     const uint32_t key = (state << 7) | token;
@@ -196,8 +196,8 @@ class PrefixBeamSearch {
    */
   int32_t Push(const float* row);
   /**
-   * Writes the best text so far, without a space at its end; returns how many of its tokens are whole words
-   * with which all texts of the beam begin.
+   * Writes the best text so far, without a space at its end; returns the length in tokens of its prefix of
+   * whole words that every hypothesis in the beam shares.
    */
   size_t Grown(std::vector<uint8_t>* tokens) const;
   /** Drops all texts but the best. */

@@ -15,7 +15,10 @@ struct Resampling {
   size_t phase;
 };
 
-/** Four sums in double precision, added like `dot` in `core/domain/audio/resample.ts`: the same bits. */
+/**
+ * Four sums in double precision, added like `dot` in `core/domain/audio/resample.ts`, so results are
+ * bit-identical.
+ */
 inline float Dot(const float* table, const float* samples, size_t count) {
   double sums[4] = {0, 0, 0, 0};
   for (size_t i = 0; i < count; i += 4) {

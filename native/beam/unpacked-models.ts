@@ -6,17 +6,18 @@ import type { NativeBinding, NativeModel } from "./binding.js";
 
 const TABLES = ".tables";
 const DRAFT = ".draft";
-/** Enough for a service's current models and those before its last change. */
+/** Holds a service's current models and those before its last change. */
 const MOST_MODELS = 3;
-/** Smaller models are unpacked in less than 0.1 s. */
+/** Minimum size of a cached model; smaller ones are unpacked in less than 0.1 s. */
 const LEAST_BYTES = 8 * 2 ** 20;
-/** Writing takes seconds; an older draft belongs to a killed process. */
+/** Age from which a draft belongs to a killed process; writing takes seconds. */
 const DRAFT_IS_LEFT_AFTER_MS = 600_000;
 
 /**
  * A cache folder of unpacked language models, by the hash of the packed file: reading one takes a twentieth
- * of the CPU time of unpacking it. Processes may share the folder: a file gets its name once it is complete,
- * and a damaged one is unpacked again. Without space for the cache, models are unpacked at every start.
+ * of the CPU time of unpacking it. Processes may share the folder: a file gets its final name once it is
+ * complete, and a damaged one is unpacked again. Without space for the cache, models are unpacked at every
+ * start.
  */
 export class UnpackedModels {
   readonly #place: UnpackedPlace;
@@ -32,7 +33,7 @@ export class UnpackedModels {
     const path = this.#pathOf(key);
     if (!existsSync(path)) return null;
     const model = binding.readTables(key, path, vocabularySize);
-    // Record the last use, by which models are evicted. A read-only folder evicts none.
+    // Record the last use, which determines what is evicted. In a read-only folder, nothing is.
     if (model !== null) void utimes(path, new Date(), new Date()).catch(() => {});
     return model;
   }

@@ -10,7 +10,7 @@ export interface EngineWork {
   readonly worth: (figures: readonly ShapeFigures[]) => EngineWorth | null;
 }
 
-/** A device's throughput, counting graph runs only. */
+/** A device's throughput, by the time of graph runs only. */
 export interface EngineWorth {
   /** Seconds of audio per second. */
   readonly audioSecondsPerSecond: number;
@@ -20,20 +20,20 @@ export interface EngineWorth {
   readonly ms: number;
 }
 
-/** Duration of a recogniser's frame. */
+/** Length of a recogniser's frame in samples. */
 const FRAME_SAMPLES = 640;
 const FRAME_SECONDS = 0.04;
 const LIVE_ROWS = 32;
 /** Ten seconds, the length of a file's piece. */
 const FILE_FRAMES = 250;
-/** Duration of a frame of the vocoder and the condition, at 24 kHz. */
+/** Length of a frame of the vocoder and the condition, at 24 kHz. */
 const MEL_FRAME_SAMPLES = 256;
 const MEL_FRAME_SECONDS = MEL_FRAME_SAMPLES / 24_000;
 const SOLVER_STEPS = 16;
 /** A sentence of four seconds, with two frames per patch. */
 const PIECE_PATCHES = 192;
 const PIECE_TOKENS = 80;
-/** Including 10 frames of context on each side. */
+/** Includes 10 frames of context on each side. */
 const WINDOW_FRAMES = 256;
 const WINDOW_CONTEXT_FRAMES = 20;
 
@@ -67,7 +67,7 @@ export function engineWork({ manifest }: PackageFolder): readonly EngineWork[] {
   return manifest.family === "flow-matching" ? [SPEECH] : [];
 }
 
-/** Reduces the work to one run of one graph, which only tests whether a provider works. */
+/** Reduces the work to one run of one graph, only to test whether a provider works. */
 export function smallWork({ engine, worth }: EngineWork): EngineWork {
   return { engine, worth, graphs: [SMALL[engine]] };
 }

@@ -29,7 +29,7 @@ export function feedsOf(graph: InferenceSession, sizes: Sizes): Record<string, T
 }
 
 function tensorOf(input: InferenceSession.ValueMetadata, sizes: Sizes): Tensor {
-  if (!input.isTensor) throw new TypeError(`input ${input.name} is no tensor`);
+  if (!input.isTensor) throw new TypeError(`input ${input.name} is not a tensor`);
   const dims = input.shape.map((size) => (typeof size === "number" ? size : sizeOf(size, sizes)));
   const count = dims.reduce((product, size) => product * size, 1);
   const fill = FILLS[input.name] ?? noise(count, input.name);
@@ -42,13 +42,13 @@ function tensorOf(input: InferenceSession.ValueMetadata, sizes: Sizes): Tensor {
     case "float32":
       return new Tensor("float32", Float32Array.from(values), dims);
     default:
-      throw new TypeError(`input ${input.name} is of ${input.type}`);
+      throw new TypeError(`input ${input.name} must not be of type ${input.type}`);
   }
 }
 
 function sizeOf(name: string, sizes: Sizes): number {
   const size = sizes[name];
-  if (size === undefined) throw new RangeError(`no size is given for ${name}`);
+  if (size === undefined) throw new RangeError(`missing size for ${name}`);
   return size;
 }
 

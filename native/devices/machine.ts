@@ -65,9 +65,11 @@ export async function machineFacts(): Promise<MachineFacts> {
     vulkan: [
       ...(await find(VULKAN_LIBRARIES)),
       {
-        name: "a driver of Vulkan",
+        name: "a Vulkan driver",
         path: drivers[0] ?? null,
-        bring: "that of your card; in software apt-get install -t bookworm-backports mesa-vulkan-drivers",
+        bring:
+          "your card's driver; software driver: apt-get install -t bookworm-backports " +
+          "mesa-vulkan-drivers",
       },
     ],
     vulkanDrivers: drivers,
@@ -84,7 +86,7 @@ async function nvidiaDevices(): Promise<MachineFacts["nvidia"]> {
   const query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];
   const text = await run("nvidia-smi", query).then(
     ({ stdout }) => stdout.trim(),
-    // No driver or no nvidia-smi.
+    // There is no driver or no nvidia-smi.
     () => "",
   );
   const lines = text === "" ? [] : text.split("\n");
@@ -101,7 +103,7 @@ async function loaderCache(): Promise<ReadonlyMap<string, string>> {
   return new Map(found.map(([, name = "", path = ""]) => [name, path]));
 }
 
-/** Finds a library as the loader does: in LD_LIBRARY_PATH first; providers also next to the runtime. */
+/** Finds a library as the loader does: first in LD_LIBRARY_PATH; providers also next to the runtime. */
 async function libraryPath(name: string, known: ReadonlyMap<string, string>): Promise<string | null> {
   const folders = (process.env["LD_LIBRARY_PATH"] ?? "").split(":").filter((folder) => folder !== "");
   const isProvider = name.startsWith("libonnxruntime");

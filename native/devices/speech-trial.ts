@@ -18,7 +18,9 @@ export interface SpeechFigures {
 const TEXT = "бүгін ауа райы жылы болады, кешке қарай жаңбыр жауады.";
 const SOLVER_STEPS = 16;
 
-/** Synthesizes concurrent pieces twice, each step and window in one run, and measures the second time. */
+/**
+ * Synthesizes concurrent pieces twice, each step and window in one run, and measures the second synthesis.
+ */
 export async function timeSpeech(
   folder: string,
   place: Place,
@@ -30,7 +32,7 @@ export async function timeSpeech(
   try {
     const figures: SpeechFigures[] = [];
     for (const count of streams) {
-      // A device compiles each shape at its first run.
+      // A device compiles each shape during its first run.
       await speakTogether(speaker, count);
       const [startedAtMs, busyMs] = [performance.now(), speaker.busyMs];
       const seconds = await speakTogether(speaker, count);

@@ -7,7 +7,7 @@ import { placedNodes, type TrialAnswer, type TrialRequest, timeShapes } from "./
 /** The program that `tryProvider` starts. */
 const { folder, place, graphs, placed, streams, ...options } = (await json(process.stdin)) as TrialRequest;
 const manifest = await readManifest(folder);
-if (manifest === null) throw new TypeError(`${folder} is no model package`);
+if (manifest === null) throw new TypeError(`${folder} is not a model package`);
 const model: PackageFolder = { folder, manifest };
 for (const shapes of graphs) {
   await reported(shapes.graph, () =>

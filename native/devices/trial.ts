@@ -18,14 +18,14 @@ export interface ShapeFigures {
   readonly graph: string;
   readonly variant: GraphVariant;
   readonly sizes: Sizes;
-  /** Includes the provider's preparation for a shape. */
+  /** Time of the first run, which includes the provider's preparation for a shape. */
   readonly firstMs: number;
   readonly p50Ms: number;
   readonly p90Ms: number;
   readonly runs: number;
   /** CPU time of this process per run, all threads. */
   readonly cpuMs: number;
-  /** Difference from the CPU's own graph by output; null if not compared. */
+  /** Difference from the CPU's own graph, by output; null if not compared. */
   readonly difference: Readonly<Record<string, Difference>> | null;
 }
 
@@ -37,7 +37,7 @@ interface Difference {
 
 export interface Placed {
   readonly graph: string;
-  /** Numbers of nodes by onnxruntime's name of the provider. */
+  /** Number of nodes by onnxruntime's name for the provider. */
   readonly nodes: Readonly<Record<string, number>>;
   /** Copies between CPU and device memory within a run. */
   readonly copies: number;
@@ -49,7 +49,7 @@ export interface TrialOptions {
   /** Minimum duration per shape; at least `LEAST_RUNS` runs. */
   readonly shapeMs: number;
   readonly threads: number;
-  /** Also runs the CPU's graph on the same inputs. */
+  /** Whether to run the CPU's graph on the same inputs, too. */
   readonly compares: boolean;
   /** Alternates runs of a graph's shapes, so that other load on the machine affects all alike. */
   readonly inTurns?: boolean;
@@ -66,7 +66,7 @@ export interface TrialRequest extends TrialOptions {
   readonly streams: readonly number[];
 }
 
-/** Answers, one JSON per line of its standard output. */
+/** Responses, one JSON per line of its standard output. */
 export type TrialAnswer =
   | { readonly type: "shape"; readonly figures: ShapeFigures }
   | { readonly type: "placed"; readonly placed: Placed }

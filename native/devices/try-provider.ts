@@ -40,7 +40,7 @@ export async function tryProvider(
   const failures: { graph: string; reason: string }[] = [];
   for await (const line of linesOf(child.stdout)) {
     const answer = parsed(line);
-    // Drivers may print anything.
+    // Skip other output: drivers may print anything.
     if (answer === null) continue;
     if (answer.type === "shape") shapes.push(answer.figures);
     else if (answer.type === "placed") placed.push(answer.placed);
@@ -75,6 +75,6 @@ function ending(code: number | null, signal: NodeJS.Signals | null, errors: stri
   if (code === 0) return null;
   const last = errors.trim().split("\n").at(-1) ?? "";
   const how =
-    signal === "SIGKILL" ? `did not end within ${withinMs / 1_000} s` : `ended with ${signal ?? code}`;
+    signal === "SIGKILL" ? `did not finish within ${withinMs / 1_000} s` : `ended with ${signal ?? code}`;
   return last === "" ? how : `${how}: ${last}`;
 }

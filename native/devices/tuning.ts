@@ -60,7 +60,7 @@ function requireTuning(path: string, provider: string, tuning: Partial<DeviceTun
   requireCount("hearFrames", tuning.hearFrames, MOST_FRAMES);
   for (const name of ["finalRows", "fileRows"] as const) {
     if (isTable(tuning[name])) continue;
-    const rule = "must be a list of frames, rising, and rows";
+    const rule = "must be a list of rows with ascending frames";
     throw new SyntaxError(
       `Cannot use ${path}: ${provider}.${name} ${rule}, found ${JSON.stringify(tuning[name])}`,
     );

@@ -5,15 +5,15 @@ import type { UtteranceReader } from "../models/utterance-reader.js";
 import type { LiveTrack } from "./live-track.js";
 import type { OpenReading } from "./read-utterance.js";
 
-/** Time for chunks between two steps, during which other sessions and finals wait. */
+/** Time budget for chunks between two steps, during which other sessions and finals wait. */
 const BUDGET_MS = 8;
-/** Chunks let pending finals pass for so long. */
+/** Time for which chunks let pending finals run first. */
 const PATIENCE_MS = 500;
 
 /** A chunk or window that has been read. */
 export interface ReadChunk {
   readonly track: LiveTrack;
-  /** Of the utterance, in frames of the session. */
+  /** Start of the utterance, in frames of the session. */
   readonly startFrame: number;
   /** Samples of the utterance. */
   readonly span: SampleSpan;
@@ -23,9 +23,9 @@ export interface ReadChunk {
 /**
  * Reads open utterances in chunks while they are spoken.
  *
- * An utterance is not read on while a pause may end it: its second pass starts where the reading is, and what
- * it reads then depends on the audio alone. A session is not stepped while a chunk of it waits, so a second
- * pass never has much left to read.
+ * An utterance is not read further while a pause may end it: its second pass starts at the end of the
+ * reading, so what the pass reads then depends on the audio alone. A session with a waiting chunk is not
+ * stepped, so a second pass never has much left to read.
  */
 export class ChunkReadings {
   readonly #reader: UtteranceReader;
@@ -33,20 +33,20 @@ export class ChunkReadings {
   readonly #rows: readonly RowsOfLength[];
   /** Sessions with a chunk to read in this round; reused. */
   readonly #due: LiveTrack[] = [];
-  /** Index of the session that is first in this round. */
+  /** Index of the first session in this round. */
   #turn = 0;
   #hasMore = false;
   /** Since when chunks wait for finals; null if none do. */
   #waitingSinceMs: number | null = null;
 
-  /** @param rows windows per run, as second passes: none share a run on a CPU */
+  /** @param rows windows per run, as for second passes; on a CPU none share a run */
   constructor(reader: UtteranceReader, frameSamples: number, rows: readonly RowsOfLength[] = []) {
     this.#reader = reader;
     this.#frameSamples = frameSamples;
     this.#rows = rows;
   }
 
-  /** The last round has left chunks to the next one. */
+  /** Whether the last round left chunks for the next one. */
   get hasMore(): boolean {
     return this.#hasMore;
   }
@@ -60,7 +60,7 @@ export class ChunkReadings {
 
   /**
    * Reads a chunk of each session that has one, within the budget; at least one, unless finals are pending.
-   * @param onRead is called for each session that has been read
+   * @param onRead called for each session of which a chunk was read
    */
   async run(
     tracks: readonly LiveTrack[],
@@ -76,7 +76,7 @@ export class ChunkReadings {
     const startedAtMs = performance.now();
     this.#hasMore = due.length > 0;
     if (this.#hasMore && hasPendingFinals) {
-      // Finals are needed first, but sessions with much to say must not starve.
+      // Finals are needed first, but sessions with much speech must not starve.
       this.#waitingSinceMs ??= startedAtMs;
       if (startedAtMs - this.#waitingSinceMs < PATIENCE_MS) return false;
     }
@@ -89,13 +89,13 @@ export class ChunkReadings {
         if (!read.track.isClosed) onRead(read);
       }
     }
-    // Sessions that have waited are first in the next round.
+    // Sessions that have waited come first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
     this.#hasMore = due.some((track) => !track.isClosed && this.isDue(track));
     return done > 0;
   }
 
-  /** Returns how many windows may share the run of a session's: all are equally long. */
+  /** Returns how many windows may share a run with a session's; all windows are equally long. */
   #sharing({ openReading }: LiveTrack): number {
     if (this.#reader.readTogether === undefined) return 1;
     const { start, end } = this.#reader.next(openReading!.reading);

@@ -18,7 +18,7 @@ class Pool<T> {
 
   /** Returns an item with arbitrary content. */
   acquire(): T {
-    // Last item first, so that items are acquired in the order of memory.
+    // Take the last item first, so that items are acquired in memory order.
     if (this.#free.length === 0) this.#free.push(...this.#allocate(POOL_ITEMS).toReversed());
     return this.#free.pop()!;
   }
@@ -62,13 +62,13 @@ export class FrameRows {
   readonly #width: number;
   readonly #pool: RowPool;
   readonly #blocks: Float32Array[] = [];
-  /** Number of the first block that is held, counted from frame 0. */
+  /** Number of the first block that it holds, counted from frame 0. */
   #firstBlock: number;
   #endFrame: number;
 
   /**
    * @param pool of rows of `BLOCK_FRAMES * width`
-   * @param firstFrame the frame that is pushed first
+   * @param firstFrame number of the frame that is pushed first
    */
   constructor(pool: RowPool, width: number, firstFrame: number) {
     this.#pool = pool;
@@ -147,7 +147,7 @@ export class StatePlace {
     return this.#slab === slab && this.#row === row;
   }
 
-  /** A batch has written a newer state to this row. */
+  /** Records that a batch has written a newer state to this row. */
   moveTo(slab: StateSlab, row: number): void {
     this.#slab?.forget(this.#row);
     slab.hold(row, this);
@@ -163,7 +163,7 @@ export class StatePlace {
     this.#state = this.own;
   }
 
-  /** Gives up the row; the state is lost. */
+  /** Releases the row; the state is lost. */
   leave(): void {
     this.#slab?.forget(this.#row);
     this.#slab = null;

@@ -9,7 +9,7 @@ import type { EndedText, FlushOutputs, PartialText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 
-/** Time for second passes between two steps, during which other sessions wait. */
+/** Time budget for second passes between two steps, during which other sessions wait. */
 const BUDGET_MS = 8;
 const WARM_UP = { offsetSeconds: 0, speechMean: 1, hotWords: null };
 const NO_PCM = new Float32Array(0);
@@ -44,7 +44,7 @@ export class LiveFinals {
   readonly #utterances: UtteranceDecoder;
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #runner: SecondPassRunner;
-  /** Requested at half of the silence threshold, needed at the threshold; in order. */
+  /** Passes requested at half of the silence threshold and needed at the threshold, in order. */
   readonly #pending: PendingPass[] = [];
   readonly #endings: Ending[] = [];
 
@@ -77,7 +77,7 @@ export class LiveFinals {
     await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), WARM_UP);
   }
 
-  /** Requests a second pass at half of the threshold: its text is needed unless speech resumes. */
+  /** Requests a second pass at half of the threshold: its text will be needed unless speech resumes. */
   prepare(track: LiveTrack, flush: PauseInput): void {
     const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
     track.keepPass(pass);
@@ -93,7 +93,7 @@ export class LiveFinals {
       await this.#runner.run(run.map(({ pass }) => pass));
       for (const pending of run) {
         if (!pending.track.wantsPartials) continue;
-        // The ending that needs the text handles a failure.
+        // The code that needs the text at the utterance's end handles a failure.
         pending.pass.decoded.then(
           ({ text }) => this.#reportSecondPass(pending, text),
           () => {},
@@ -114,7 +114,7 @@ export class LiveFinals {
   /** Records the end of an utterance, to be published by `publishEndings`. */
   end(track: LiveTrack, event: Ended, isFromFinalize = false): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // These passes end in the past, but a prepared pass reads up to the present.
+    // These endings lie in the past, but a prepared pass reads up to the present.
     if (event.reason !== "pause" && event.reason !== "finalize") track.dropPass();
     const pass = track.takePass();
     const { endFrame } = track.encoded;
@@ -176,7 +176,7 @@ export class LiveFinals {
     return new SecondPass(input, this.#runner);
   }
 
-  /** Runs the second pass of an ending, unless done before, and of later endings that share its run. */
+  /** Runs the second pass of an ending, unless it has run, and of later endings that share its run. */
   async #begin(
     { track, event, startFrame, pass, reading }: Ending,
     index: number,
@@ -186,7 +186,7 @@ export class LiveFinals {
       return { decoded: pass.decoded };
     }
     if (event.reason === "wordless" && !event.hasLetters) return { decoded: NO_TEXT };
-    // A cut is in the past and its encoder state is lost: decode the audio itself.
+    // A cut lies in the past and its encoder state is lost: decode the audio itself.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
     const pcm = new Float32Array(track.toSessionFrame(event.endFrame) * frameSamples - startSample);
@@ -212,7 +212,7 @@ export class LiveFinals {
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const endFrame = track.toSessionFrame(event.endFrame);
     const start = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
-    // An utterance cut in speech ends at the cut, where the next one begins.
+    // An utterance cut during speech ends at the cut, where the next one starts.
     const lastWord = event.isMidSpeech ? undefined : words.at(-1);
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
     // A client that may have seen a partial must see its final, even without text.
@@ -235,8 +235,8 @@ export class LiveFinals {
   }
 
   /**
-   * Reports a last partial, so that the same text precedes a final however the audio was chunked. Not for an
-   * utterance cut for length: partials have already covered more than its final.
+   * Reports a last partial, so that the same text precedes a final regardless of how the audio was chunked.
+   * Skips utterances cut for length, whose partials have already covered more than the final.
    */
   #publishLast(ending: Ending, take: (text: EndedText) => PartialText | null): void {
     const { track, event, startFrame, endFrame, hypothesis } = ending;

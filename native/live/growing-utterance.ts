@@ -5,9 +5,9 @@ import type { EndedText } from "./hypothesis.js";
 
 /** Frames before the first reading: 0.6 s. */
 const FIRST_FRAMES = 15;
-/** Least frames between two readings: 0.32 s. */
+/** Minimum number of frames between two readings: 0.32 s. */
 const LEAST_FRAMES = 8;
-/** The wait grows with the window: to an eighth of its frames. */
+/** The wait grows with the window: up to an eighth of its frames. */
 const WINDOW_SHARE = 8;
 /** Left context of a reading before the agreed text: 1.6 s. */
 const CONTEXT_FRAMES = 40;
@@ -27,7 +27,7 @@ export class GrowingUtterance implements EndedText {
   #reported: AgreedText = { text: "", stable: 0 };
   #hasLetters: boolean;
 
-  /** @param parts `wasShown`: another worker has reported text of it */
+  /** @param parts `wasShown`: another worker has reported text of the utterance */
   constructor(parts: {
     readonly startFrame: number;
     readonly frameSeconds: number;
@@ -41,7 +41,7 @@ export class GrowingUtterance implements EndedText {
     this.#hasLetters = parts.wasShown;
   }
 
-  /** Its text was reported, so its end must be too. */
+  /** Whether text was reported, so that the end must be reported too. */
   get hasLetters(): boolean {
     return this.#hasLetters;
   }
@@ -70,7 +70,7 @@ export class GrowingUtterance implements EndedText {
   take(words: readonly TimedWord[], windowStart: number, endFrame: number): AgreedText | null {
     if (endFrame <= this.#readUntil) return null;
     if (windowStart > this.startFrame) {
-      // Text before the window is never read again. Within the context, a word may lack its beginning.
+      // Text before the window is never read again. Within the context, a word may lack its start.
       this.#agreement.settleBefore((windowStart + CONTEXT_FRAMES / 2) * this.#frameSeconds);
     }
     this.#readUntil = endFrame;
@@ -83,7 +83,7 @@ export class GrowingUtterance implements EndedText {
     return agreed;
   }
 
-  /** Only the second pass reads it. */
+  /** Ignores the flush, which only the second pass reads. */
   takeFlush(): null {
     return null;
   }

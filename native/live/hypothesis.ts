@@ -16,7 +16,7 @@ export interface FlushOutputs {
 
 /** Text of an utterance that has ended and awaits its final. */
 export interface EndedText {
-  /** The utterance has had letters, so clients may have seen a partial and must see its end. */
+  /** Whether the utterance has had letters, so clients may have seen a partial and must see its end. */
   readonly hasLetters: boolean;
   /** Takes the outputs of the flush; null if the text has not changed. */
   takeFlush(flush: FlushOutputs): PartialText | null;
@@ -54,7 +54,7 @@ export class LiveHypothesis implements OpenText {
     this.#firstOwnFrame = firstOwnFrame;
   }
 
-  /** Also true for letters of the previous utterance. */
+  /** Whether there are letters; also true for those of the previous utterance. */
   get hasLetters(): boolean {
     return this.#hasLetters;
   }
@@ -69,12 +69,12 @@ export class LiveHypothesis implements OpenText {
   }
 
   takeFlush({ startFrame, best }: FlushOutputs): PartialText | null {
-    // Unless real frames of the audio have followed.
+    // Skip the flush if real frames of the audio have followed.
     if (startFrame === this.#nextFrame) for (let i = 0; i < best.length; i++) this.#decode(best[i]!, 0);
     return this.takeUpdate();
   }
 
-  /** Every partial counts as stable here, and the second pass may differ. */
+  /** Returns nothing: every partial counts as stable here, and the second pass may differ. */
   takeSecondPass(): null {
     return null;
   }
@@ -96,7 +96,7 @@ export class LiveHypothesis implements OpenText {
   }
 }
 
-/** An utterance begins before it is detected: by its lead, or at a cut within the cut window. */
+/** Number of remembered frames. Utterances are detected late: by their lead, or by up to a cut window. */
 const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 

@@ -4,7 +4,7 @@ import { DISTANT_DOUBT } from "../../core/domain/endpointing/speaker-level.js";
 import type { ToLiveWorker } from "../threads/protocol.js";
 import type { TrackModel } from "./track-model.js";
 
-/** Silence after which the final pass of a full-context model starts, since it is long: 80 ms. */
+/** Silence of 80 ms after which a full-context model's final pass starts, because it takes a long time. */
 const EARLY_FRAMES = 2;
 
 /** Makes the endpointer of a session. @param patience of adaptive endpointing; null without it */

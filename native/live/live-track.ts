@@ -31,7 +31,7 @@ export class LiveTrack {
   readonly session: number;
   readonly epoch: number;
   readonly wantsPartials: boolean;
-  /** A partial reports each pause, even if its text has not changed. */
+  /** Whether a partial reports each pause, even if its text has not changed. */
   readonly wantsPauses: boolean;
   readonly hotWords: HotWords | null;
   readonly endpointer: Endpointer;
@@ -39,9 +39,7 @@ export class LiveTrack {
   readonly encoded: FrameRows;
   readonly place: StatePlace;
   readonly #model: TrackModel;
-  /**
-   * Adaptive endpointing: a pause may last longer if the sentence is unlikely to end with the words so far.
-   */
+  /** Whether endpointing is adaptive: a pause may last longer if the sentence is unlikely to end here. */
   readonly #isPatient: boolean;
   #sentence: GrowingSentence | null = null;
   #reported: PartialText | null = null;
@@ -57,16 +55,16 @@ export class LiveTrack {
   #search: GrowingSearch | null = null;
   /** The open utterance of a model whose steps output no text. */
   #spoken: GrowingUtterance | ReadUtterance | null = null;
-  /** Another worker has reported text of the next utterance. */
+  /** Whether another worker has reported text of the next utterance. */
   #wasShown: boolean;
   /** End of the previous utterance in frames of the session; null before the first. */
   #lastEnd: UtteranceEnd | null;
-  /** Number of the next utterance that is reported. */
+  /** Number of the next reported utterance. */
   #nextUtterance: number;
   #pass: SecondPass | null = null;
   #resume: ResumePoint;
   #finalizeMarks: number[] = [];
-  /** All marks received, including late ones. */
+  /** Number of all marks received, including late ones. */
   #markCount: number;
   #finishSample: number | null = null;
   #isFinished = false;
@@ -79,7 +77,7 @@ export class LiveTrack {
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
     this.wantsPauses = open.wantsPauses === true;
-    // Text of chunks arrives late, at times that depend on the load.
+    // Not for models that read chunks: their text arrives late, at times that depend on the load.
     this.#isPatient = open.endpointing === "adaptive" && model.streams && model.isCyrillic;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     this.endpointer = endpointerOf(open, model, this.#isPatient ? () => this.#patience : null);
@@ -120,7 +118,7 @@ export class LiveTrack {
     return mark;
   }
 
-  /** All audio and the silence after it are decoded, and `finish` was not called yet. */
+  /** Whether all audio and the silence after it are decoded, and `finish` was not called yet. */
   get hasReachedFinish(): boolean {
     return this.#finishSample !== null && !this.#isFinished && this.availableFrames === 0;
   }
@@ -169,7 +167,7 @@ export class LiveTrack {
   /** Copies samples of the session from `startSample` on; silence beyond the audio. */
   readPcm(startSample: number, target: Float32Array): void {
     const inRing = Math.max(0, Math.min(target.length, this.#writtenSamples - startSample));
-    // The usual case creates no view.
+    // Usually no view is needed.
     const audio = inRing === target.length ? target : target.subarray(0, inRing);
     this.#ring.copyOutFloat(startSample, audio);
     if (inRing < target.length) target.fill(0, inRing);
@@ -180,7 +178,7 @@ export class LiveTrack {
     return this.#nextFrame - frames + index;
   }
 
-  /** False for frames that only fill the left context after a replay. */
+  /** Returns false for frames that only fill the left context after a replay. */
   counts(frame: number): boolean {
     return frame >= this.#baseFrame;
   }
@@ -190,7 +188,7 @@ export class LiveTrack {
     return endpointerFrame + this.#baseFrame;
   }
 
-  /** Takes the streaming head's row for the next frame. @returns whether its best output is a letter */
+  /** Takes the streaming head's row for the next frame. @returns whether the best output is a letter */
   take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): boolean {
     const best = bestToken(logProbs, logProbOffset, width);
     const logProb = logProbs[logProbOffset + best]!;
@@ -214,7 +212,7 @@ export class LiveTrack {
     return this.#spoken !== null && this.#spoken.reading !== null ? (this.#spoken as OpenReading) : null;
   }
 
-  /** A second pass has been requested for the current pause. */
+  /** Whether a second pass has been requested for the current pause. */
   get isInPause(): boolean {
     return this.#pass !== null;
   }
@@ -297,7 +295,7 @@ export class LiveTrack {
     (this.#hypothesis ?? this.read)?.onResumed();
   }
 
-  /** True if the pass belongs to the current pause. */
+  /** Returns whether the pass belongs to the current pause. */
   isKept(pass: SecondPass): boolean {
     return this.#pass === pass;
   }
@@ -333,7 +331,7 @@ export class LiveTrack {
     return this.#resume;
   }
 
-  /** Finals of ended utterances are pending; nothing may be reported before them. */
+  /** Whether finals of ended utterances are pending; nothing may be reported before them. */
   get hasPendingFinals(): boolean {
     return this.#pendingFinals > 0;
   }
@@ -346,14 +344,14 @@ export class LiveTrack {
       this.#pendingFinals--;
     });
     this.#lastFinal.catch((error: unknown) => {
-      // Ends the thread, like a failed step: its owner replays the sessions on another.
+      // End the thread, like a failed step: its owner replays the sessions on another thread.
       queueMicrotask(() => {
         throw error;
       });
     });
   }
 
-  /** The session has ended; a batch may still use the track. */
+  /** Whether the session has ended; a batch may still use the track. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -362,7 +360,7 @@ export class LiveTrack {
     this.#isClosed = true;
   }
 
-  /** Returns memory to the pools; call it once no batch uses the track. */
+  /** Returns memory to the pools; call it when no batch uses the track any more. */
   release(): void {
     this.dropPass();
     this.encoded.release();
@@ -381,7 +379,7 @@ export class LiveTrack {
 
   get #writtenSamples(): number {
     if (this.#finishSample !== null) return this.#finishSample;
-    // Modulo 2^32, which no session reaches.
+    // The value is modulo 2^32, which no session reaches.
     return this.#ring.written;
   }
 }

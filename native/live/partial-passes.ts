@@ -7,21 +7,23 @@ import type { ReadChunk } from "./chunk-readings.js";
 import type { GrowingUtterance } from "./growing-utterance.js";
 import type { LiveTrack } from "./live-track.js";
 
-/** Passes' share of an idle worker's time; falls with its load to 0 at `BUSY_SHARE`. */
+/** Share of an idle worker's time for passes; falls with its load to 0 at `BUSY_SHARE`. */
 const PASS_SHARE = 0.4;
 const BUSY_SHARE = 0.9;
-/** Below this share, partials pause for a second. */
+/** Below this share of time, partials pause for a second. */
 const LEAST_SHARE = 0.02;
 const LOAD_WINDOW_MS = 1_000;
-/** Limits the delay of a final that becomes due during a pass: it would start after 80 ms of silence. */
+/**
+ * Limits the delay of a final that becomes due during a pass: such a pass would start after 80 ms of silence.
+ */
 const LONGEST_PASS_MS = 120;
 const LONGEST_WINDOW_SECONDS = 8;
-/** Slow models get shorter windows, but not shorter than this. */
+/** Minimum window of slow models, whose windows are shortened. */
 const SHORTEST_WINDOW_SECONDS = 2;
 const MAX_ROWS = 16;
 const WARM_UP_SECONDS = 2;
 
-/** Frames of an open utterance, in those of its session. */
+/** Frames of an open utterance, numbered as in its session. */
 interface ReadFrames {
   readonly track: LiveTrack;
   readonly growing: GrowingUtterance;
@@ -36,7 +38,7 @@ interface DueReading extends ReadFrames {
 export interface PartialPassesParts {
   readonly model: RecognizerModel;
   readonly decodeSoFar: NonNullable<RecognizerModel["decodeSoFar"]>;
-  /** The same search as for finals. */
+  /** The search that is also used for finals. */
   readonly utterances: UtteranceDecoder;
   readonly post: (message: LiveWorkerAnswer) => void;
   readonly nowMs: () => number;
@@ -46,10 +48,10 @@ export interface PartialPassesParts {
  * Partials of models that cannot stream: reads open utterances repeatedly while they grow, several sessions
  * in one run.
  *
- * Finals have priority: a pass runs between two rounds, if no second pass waits, no session has a backlog,
- * and none is so deep in a pause that its second pass would become due during the pass. All passes together
- * get a share of the worker's time, and sessions that have waited longest are first, so that partials become
- * rarer under load.
+ * Finals have priority: a pass runs between two rounds, if no second pass is waiting, no session has a
+ * backlog, and no session's pause is so advanced that its second pass would become due during the pass. All
+ * passes together get a share of the worker's time, and sessions that have waited longest come first, so
+ * partials become rarer under load.
  */
 export class PartialPasses {
   readonly #parts: PartialPassesParts;
@@ -81,7 +83,7 @@ export class PartialPasses {
     this.#msPerSecond = (nowMs() - startedAtMs) / WARM_UP_SECONDS;
   }
 
-  /** Adds time that the worker has spent on steps and finals. */
+  /** Adds time that the worker spent on steps and finals. */
   noteOther(ms: number): void {
     const nowMs = this.#parts.nowMs();
     this.#otherMs += ms;
@@ -119,7 +121,7 @@ export class PartialPasses {
     return true;
   }
 
-  /** Takes a window that was read for the final: a reading for partials that costs nothing more. */
+  /** Takes a window that was read for the final: it serves partials at no extra cost. */
   takeWindow({ track, startFrame, span, rows }: ReadChunk): void {
     const { growing } = track;
     if (growing === null || !track.wantsPartials || track.hasPendingFinals) return;
@@ -127,13 +129,13 @@ export class PartialPasses {
     const row = { track, growing, windowStart: frameOf(span.start), endFrame: frameOf(span.end) };
     this.#search(row, rows).then(
       ({ words }) => this.#report(row, words),
-      // The final's search fails likewise, and is handled.
+      // The final's search fails in the same way, and that failure is handled.
       () => {},
     );
   }
 
   #report({ track, growing, windowStart, endFrame }: ReadFrames, words: readonly TimedWord[]): void {
-    // It has ended meanwhile: its final is next.
+    // The utterance has ended meanwhile: its final is next.
     if (track.isClosed || track.growing !== growing) return;
     const update = growing.take(words, windowStart, endFrame);
     if (update !== null)
@@ -181,7 +183,7 @@ export class PartialPasses {
     return due.sort((a, b) => b.overdueFrames - a.overdueFrames);
   }
 
-  /** Returns the start of the next window: everything before its overlap has been read for the final. */
+  /** Returns the start of the next window: everything before its overlap was read for the final. */
   #unreadFrame({ startFrame, reading }: GrowingUtterance): number {
     const { reader, manifest } = this.#parts.model;
     if (reader === null || reading === null) return startFrame;
@@ -213,7 +215,7 @@ export class PartialPasses {
     return Math.min(LONGEST_WINDOW_SECONDS, Math.max(SHORTEST_WINDOW_SECONDS, fits));
   }
 
-  /** Returns true if a session's second pass will become due within this time. */
+  /** Returns whether a session's second pass will become due within this time. */
   #wouldHoldUp(tracks: readonly LiveTrack[], ms: number): boolean {
     return tracks.some(({ endpointer }) => {
       const frames = endpointer.framesToHalfway;

@@ -4,14 +4,14 @@ import type { EndedText, FlushOutputs, OpenText, PartialText } from "./hypothesi
 
 /** The part of an open utterance read so far. */
 export interface OpenReading {
-  /** Of the utterance, in frames of the session. */
+  /** Start of the utterance, in frames of the session. */
   readonly startFrame: number;
   readonly reading: Reading;
 }
 
 /** An open utterance that is read in chunks while it is spoken, and its text, whose frames are rows. */
 export class ReadUtterance implements EndedText {
-  /** In frames of the session. */
+  /** Start in frames of the session. */
   readonly startFrame: number;
   readonly reading: Reading;
   readonly #text: OpenText;
@@ -19,12 +19,12 @@ export class ReadUtterance implements EndedText {
   readonly #wasShown: boolean;
   #takenRows = 0;
 
-  /** @param parts `wasShown`: another worker has reported text of it */
+  /** @param parts `wasShown`: another worker has reported text of the utterance */
   constructor(parts: {
     readonly startFrame: number;
     readonly reading: Reading;
     readonly text: OpenText;
-    /** Outputs of a row. */
+    /** Number of outputs in a row. */
     readonly width: number;
     readonly wasShown: boolean;
   }) {
@@ -39,7 +39,7 @@ export class ReadUtterance implements EndedText {
     return this.#wasShown || this.#text.hasLetters;
   }
 
-  /** Takes the rows that have been read since the last call. */
+  /** Takes the rows read since the last call. */
   takeRows(): void {
     const { rows, rowCount } = this.reading;
     for (; this.#takenRows < rowCount; this.#takenRows++) {

@@ -7,7 +7,7 @@ import type { OpenText, PartialText } from "./hypothesis.js";
 
 const GROWING_BEAM_WIDTH = 8;
 const BLANK = 0;
-/** Log-prob of all other outputs in a frame whose best output alone is known. */
+/** Log-prob of all other outputs in a frame of which only the best output is known. */
 const UNLIKELY = -30;
 const LEAST_PROBABILITY = 1e-9;
 
@@ -39,10 +39,10 @@ export class SearchPool {
 }
 
 export interface SearchedUtteranceParts {
-  /** Not shared while the utterance is open. */
+  /** Search that no other utterance uses while this one is open. */
   readonly search: GrowingSearch;
   readonly vocabulary: readonly string[];
-  /** Added to each frame, `[vocabulary]`; null for none. */
+  /** Bias added to each frame, `[vocabulary]`; null for none. */
   readonly outputBias: Float32Array | null;
 }
 
@@ -50,10 +50,10 @@ export interface SearchedUtteranceParts {
  * Partials from a beam search with the language model over the streaming head's frames. Frames are the
  * session's.
  *
- * A word is stable when all texts of the beam have it and the streaming head has output exactly its letters:
- * where the language model had to correct letters, the second pass may still differ. In a pause the second
- * pass decodes the utterance so far. Its text replaces the search's, and stays if speech resumes; the search
- * then appends new words.
+ * A word is stable when all texts of the beam contain it and the streaming head has output exactly its
+ * letters: where the language model had to correct letters, the second pass may still differ. During a pause,
+ * the second pass decodes the utterance so far. Its text replaces the search's, and stays if speech resumes;
+ * the search then appends new words.
  */
 export class SearchedUtterance implements OpenText {
   readonly #parts: SearchedUtteranceParts;
@@ -62,7 +62,7 @@ export class SearchedUtterance implements OpenText {
   readonly #firstOwnFrame: number;
   #nextFrame: number;
   #lastBest = BLANK;
-  /** The current run of this output began in a frame of the previous utterance. */
+  /** Whether the current run of this output started in a frame of the previous utterance. */
   #isPassing = false;
   #hasLetters = false;
   /** The streaming head's letters after `#decoded`, without spaces. */
@@ -114,7 +114,7 @@ export class SearchedUtterance implements OpenText {
   }
 
   takeUpdate(): PartialText | null {
-    // The text of the second pass is better.
+    // During a pause, the second pass's text is better.
     if (!this.#hasUpdate || !this.#hasLetters || this.#pauseText !== null) return null;
     this.#hasUpdate = false;
     const { tokens, settled } = this.#parts.search.grown();
@@ -141,7 +141,7 @@ export class SearchedUtterance implements OpenText {
     this.#stableTokens = this.#decodedTokens;
   }
 
-  /** The second pass includes the flush. */
+  /** Ignores the flush, which the second pass includes. */
   takeFlush(): null {
     return null;
   }

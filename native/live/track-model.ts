@@ -8,12 +8,12 @@ import type { SearchPool } from "./searched-utterance.js";
 export interface TrackModel {
   readonly letters: LetterTiming;
   /**
-   * Steps output text. Otherwise `reader` reads open utterances, and they get their partials from it, unless
-   * they are read repeatedly for that.
+   * Whether steps output text. Otherwise `reader` reads open utterances and provides their partials, unless
+   * they are read repeatedly for partials.
    */
   readonly streams: boolean;
   readonly reader: UtteranceReader | null;
-  /** Open utterances are also read repeatedly, for partials: their model has full context. */
+  /** Whether open utterances are also read repeatedly, for partials, because their model has full context. */
   readonly rereads: boolean;
   readonly states: StatePool;
   readonly encodedBlocks: RowPool;
@@ -22,9 +22,9 @@ export interface TrackModel {
   readonly outputBias: Float32Array | null;
   /** Null without a language model: partials are then the streaming head's letters. */
   readonly searches: SearchPool | null;
-  /** Its text is Kazakh or Russian, which the network for sentence ends knows. */
+  /** Whether its text is Kazakh or Russian, which the network for sentence ends requires. */
   readonly isCyrillic: boolean;
-  /** Loaded by the first session that needs it. */
+  /** Loads the network on first use. */
   readonly sentenceEnds: () => SentenceEnds;
   readonly frameSamples: number;
   readonly sampleRateHz: number;

@@ -6,7 +6,7 @@ export interface ChunkFrames {
   readonly windowFrames: number;
   /** Distance between the starts of two chunks. */
   readonly shiftFrames: number;
-  /** Frames of zeros before the first frame. */
+  /** Number of zero frames before the first frame. */
   readonly leadFrames: number;
 }
 
@@ -31,8 +31,8 @@ export class ChunkFeatures {
   }
 
   /**
-   * @param pcm samples of `spanOf`; silence before the utterance, which is replaced by its mirror image if
-   *   the features are defined so
+   * @param pcm samples of `spanOf`; the part before the utterance is silence, replaced by its mirror image if
+   * the features require that
    * @param target receives `[windowFrames, bins]`
    */
   compute(chunk: number, pcm: Float32Array, target: Float32Array): void {

@@ -8,19 +8,19 @@ import type { CtcHead } from "./voiced-recognizer.js";
 
 /** A stream's next chunk. */
 export interface ChunkInput {
-  /** Chunks of the stream before this one. */
+  /** Number of earlier chunks of the stream. */
   readonly chunk: number;
   /** Samples of `ChunkGraph.spanOf`, -1 to 1. */
   readonly pcm: Float32Array;
-  /** Its entries are replaced by the next ones. */
+  /** Caches of the stream; replaced by the run's new ones. */
   readonly state: StreamState;
 }
 
-/** A graph that reads audio in chunks, and keeps what it has read in caches. */
+/** A graph that reads audio in chunks, and keeps earlier audio in caches. */
 export interface ChunkGraph {
   readonly rowsPerChunk: number;
   readonly samplesPerRow: number;
-  /** Silence read after an utterance, for outputs that are late. */
+  /** Silence read after an utterance, because outputs are late. */
   readonly tailSamples: number;
   /** Samples of an utterance that a chunk needs; positions below 0 are silence. */
   spanOf(chunk: number): SampleSpan;
@@ -59,9 +59,9 @@ class ChunkReading implements Reading {
 }
 
 /**
- * Reads utterances through a chunked graph: whole, or chunk by chunk while they are spoken. Both run the same
- * chunks, from zeros at the start of the utterance, so they give the same bits, and a reading that was lost
- * with its worker can be repeated.
+ * Reads utterances through a chunked graph: whole, or chunk by chunk while they are spoken. Both ways run the
+ * same chunks, from zeros at the start of the utterance, so results are bit-identical, and a reading that was
+ * lost with its worker can be repeated.
  */
 export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
@@ -85,7 +85,7 @@ export class ChunkedCtc implements CtcHead {
     };
   }
 
-  /** Reads the rest of an utterance, and silence until its last outputs are there. */
+  /** Reads the rest of an utterance, and silence until its last outputs have appeared. */
   async decode(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
     const { rowsPerChunk, samplesPerRow, tailSamples } = this.#graph;
     const width = this.vocabulary.length;
@@ -94,7 +94,7 @@ export class ChunkedCtc implements CtcHead {
     const logProbs = new Float32Array(chunks * rowsPerChunk * width);
     if (begun !== null) {
       const { chunks: done, rows } = begun as ChunkReading;
-      // Silence at the end of the audio may have been read beyond the last chunk.
+      // Silence at the end of the audio may have been read past the last chunk.
       reading.chunks = Math.min(done, chunks);
       logProbs.set(rows.subarray(0, reading.chunks * rowsPerChunk * width));
     }

@@ -7,7 +7,7 @@ const FIRST_ERROR = 2;
 const FIRST_BUSY = FIRST_ERROR + PROVIDER_ERROR_KINDS.length;
 const DEVICE_COUNT = 64;
 
-/** Upper bound for the cost of a lost wake-up. */
+/** Maximum wait, which limits the cost of a lost wake-up. */
 const LOOK_AGAIN_MS = 1_000;
 /** Time for which a worker that releases the lock waits for another to take it. */
 const HAND_OVER_MS = 2;
@@ -76,7 +76,7 @@ export class DeviceCells {
       await Atomics.waitAsync(this.#cells, HOLDER, holder, LOOK_AGAIN_MS).value;
       Atomics.sub(this.#cells, WAITING, 1);
     }
-    // Ends the previous holder's wait for the hand-over.
+    // Wake the previous holder, which waits for the hand-over.
     Atomics.notify(this.#cells, HOLDER);
   }
 }

@@ -148,7 +148,7 @@ const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   },
 };
 
-/** The shipped model of transcripts' punctuation: word embeddings and recurrent layers. */
+/** The shipped punctuation model for transcripts: word embeddings and recurrent layers. */
 const WORD_GRU: PunctuationFamily<PunctuationManifest, object> = {
   name: "word-gru",
   task: "punctuation",
@@ -219,5 +219,5 @@ export function diarizationFamilyOf({
 }: Pick<DiarizationManifest, "family">): DiarizationFamily {
   const family = FAMILIES.find((candidate) => candidate.name === name);
   if (family?.task === "diarization") return family;
-  throw brokenModel(`Cannot tell speakers apart with a model of the family ${name}`);
+  throw brokenModel(`Cannot label speakers with a model of the family ${name}`);
 }

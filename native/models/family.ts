@@ -32,17 +32,19 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
   extends FamilyBase<M, C> {
   readonly task: "transcription";
   readonly can: {
-    /** Text of an utterance that is still being spoken. */
+    /** Whether it returns the text of an utterance that is still being spoken. */
     readonly livePartials: boolean;
-    /** Reads speech while it is spoken; otherwise whole utterances. */
+    /** Whether it reads speech while it is spoken, instead of whole utterances. */
     readonly streams: boolean;
-    /** Reads the parts of a long live utterance while it is spoken, although it does not stream. */
+    /**
+     * Whether it reads the parts of a long live utterance while it is spoken, although it does not stream.
+     */
     readonly windows: boolean;
-    /** Its search prefers hot words, if its outputs start words. */
+    /** Whether its search prefers hot words, if its outputs start words. */
     readonly hotWords: boolean;
     /**
-     * Voice activity and the step's output for the second pass depend on the last `contextFrames` only, to
-     * the last bit: parts of a file can be encoded in any order.
+     * Whether voice activity and the step's output for the second pass depend on the last `contextFrames`
+     * only, bit by bit, so that parts of a file can be encoded in any order.
      */
     forget(manifest: M): boolean;
   };
@@ -57,16 +59,16 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
   extends FamilyBase<M, C> {
   readonly task: "synthesis";
   readonly can: {
-    /** Reports when each word is spoken. */
+    /** Whether it reports when each word is spoken. */
     wordTimes(manifest: M): boolean;
-    /** Runs as many solver steps as requested; without it `nfe` has no effect. */
+    /** Whether it runs as many solver steps as requested; if not, `nfe` has no effect. */
     readonly solverSteps: boolean;
   };
   /** @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors */
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<LoadedSynthesizer>;
 }
 
-/** A synthesizer's graphs. `shares` says which of their runs handle several pieces together. */
+/** A synthesizer's graphs. `shares` lists which of their runs handle several pieces together. */
 type LoadedSynthesizer =
   | { readonly shares: "nothing"; readonly model: PieceModel }
   | { readonly shares: "steps"; readonly model: FlowMatching };

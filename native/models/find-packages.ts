@@ -60,7 +60,7 @@ export async function findPackages(modelsFolder: string): Promise<PackageFolder[
 }
 
 /**
- * Reads and checks a manifest. Null for a folder without one, and for a part of other packages.
+ * Reads and checks a manifest. Returns null for a folder without one, and for a part of other packages.
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the reason
  */
 export async function readManifest(folder: string): Promise<ModelManifest | null> {
@@ -95,7 +95,7 @@ async function checkManifest(
     text = await readFile(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A link may lead to a file, or to nothing.
+    // A symlink may point to a file, or be dangling.
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw brokenModel(`Cannot read ${path}`, error);
   }
@@ -144,7 +144,7 @@ async function readContents(model: PackageFolder, schema: PackageSchema): Promis
   const checked = schema.contents(model.manifest).safeParse(values, { reportInput: true });
   if (checked.success) return checked.data;
   const name = String(checked.error.issues[0]?.path[0]);
-  // For a missing file, throw the same error as for any other missing file.
+  // For a missing file, throw the same error as elsewhere.
   if (!(name in values)) await readPackageFile(model, name);
   throw brokenModel(`Cannot load ${fileNameOf(model, name)}: ${brokenRule(checked.error, 1)}`);
 }

@@ -14,7 +14,7 @@ import {
 } from "./package.js";
 import type { PackageFile } from "./package-files.js";
 
-/** Graphs from this size on keep no packed weights: runs take 10 % longer, but workers share all weights. */
+/** Size from which a graph keeps no packed weights: runs take 10 % longer, but workers share all weights. */
 export const SHARED_FROM_BYTES = 2 ** 30;
 
 const READ_BYTES = 1 << 20;
@@ -59,7 +59,7 @@ export async function checkGraphFiles(
   const fullName = `${model.manifest.id}/${file.path}`;
   if (unnamed !== undefined) {
     const field = variant === "gpu" ? `${name}.gpu` : name;
-    const rule = `its weights lie in ${unnamed}, which files.${field}.external does not name`;
+    const rule = `its weights are in ${unnamed}, which files.${field}.external does not list`;
     throw brokenModel(`Cannot load ${fullName}: ${rule}`);
   }
   const all = [graph, ...sides];
@@ -114,7 +114,7 @@ async function hashFile(model: SealedFolder, file: PackageFile, finder: Location
 /** Finds the names of side files in the bytes of a graph, however they are split into chunks. */
 export class LocationFinder {
   readonly #locations = new Set<string>();
-  /** The last bytes so far, in which an entry may begin. */
+  /** The last bytes so far, in which an entry may start. */
   #held = Buffer.alloc(0);
 
   get locations(): readonly string[] {

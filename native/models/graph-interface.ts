@@ -5,7 +5,10 @@ export interface GraphContract {
   readonly file: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** All inputs and outputs are independent rows: if a device runs out of memory, they may run in parts. */
+  /**
+   * Whether all inputs and outputs are independent rows, so that rows may run in parts if a device lacks
+   * memory.
+   */
   readonly isRowwise?: boolean;
 }
 

@@ -17,12 +17,12 @@ export interface GraphOptions {
   readonly runTimes?: SharedArrayBuffer | undefined;
 }
 
-/** Graphs from this size on have their weights mapped from the file; smaller ones gain nothing by it. */
+/** Size from which a graph's weights are mapped from the file; smaller graphs gain nothing from it. */
 const MAPPED_FROM_BYTES = 64 * 2 ** 20;
 
 /**
- * Loads a graph of a package by path: its weights never enter this process's heap, and side files are found.
- * Rejects a file that changes between its hash check and the end of the load.
+ * Loads a graph of a package by path, so that its weights never enter this process's heap, and side files are
+ * found. Rejects a file that changes between its hash check and the end of the load.
  * @throws {ServiceError} `MODEL_BROKEN` with the file: wrong hash, damaged, or other tensors than in the
  *   contract
  * @throws {ProviderError} if a provider other than the CPU rejects it
@@ -61,7 +61,7 @@ async function onCpu<T>(name: string, load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reports the duration of each run; returns the session itself without a listener. */
+/** Reports the duration of each run; returns the session itself if there is no listener. */
 function timed(session: InferenceSession, onRun: OnRun | null): Graph {
   if (onRun === null) return session;
   const { inputNames, outputNames, inputMetadata, outputMetadata } = session;

@@ -8,8 +8,8 @@ import type { VoiceActivity } from "./voice-activity.js";
 const OWN_FILE = "vad";
 
 /**
- * Loads voice activity for a package: its file `vad`, of either kind, else the near voice of the repository.
- * It always runs on the CPU, in one thread: a run takes less time than a transfer to a device or to a thread.
+ * Loads voice activity for a package: its file `vad`, of either kind, or else the repository's near voice. It
+ * always runs on the CPU, in one thread: a run takes less time than a transfer to a device or a thread.
  *
  * @param nearVoice used for a package without a file `vad`
  * @throws {ServiceError} `MODEL_BROKEN` with the file that is missing, damaged or has other tensors
@@ -22,8 +22,7 @@ export async function loadVoiceActivity(
   const hasOwn = OWN_FILE in model.manifest.files;
   const folder = hasOwn ? model : nearVoice();
   const file = hasOwn ? OWN_FILE : NEAR_VOICE_FILE;
-  // Its kind determines the tensors that it must have. Run times are recorded for the package's own files
-  // only.
+  // Its kind determines which tensors it must have. Run times are recorded for the package's own files only.
   const contract = { file, inputs: [], outputs: [] };
   const graph = await loadGraph(folder, contract, {
     intraOpThreads: 1,

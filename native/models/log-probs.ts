@@ -1,6 +1,6 @@
 export interface LogProbs {
   /** `[frames * vocabulary]`, natural log. */
   readonly logProbs: Float32Array;
-  /** Rows, each of `outputFrameSamples`. */
+  /** Number of rows, each of `outputFrameSamples`. */
   readonly frames: number;
 }

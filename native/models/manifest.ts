@@ -27,7 +27,7 @@ interface SpeechManifest extends ManifestBase {
   readonly sampleRateHz: number;
 }
 
-/** A recogniser's manifest, defaults of its family applied. */
+/** A recogniser's manifest, with its family's defaults applied. */
 export interface RecognizerManifest extends SpeechManifest {
   readonly task: "transcription";
   readonly frameSamples: number;
@@ -57,7 +57,7 @@ export interface PunctuationManifest extends ManifestBase {
   readonly task: "punctuation";
 }
 
-/** A model that tells speakers apart, defaults of its family applied. */
+/** A model for speaker labels, with its family's defaults applied. */
 export interface DiarizationManifest extends SpeechManifest, WindowShape {
   readonly task: "diarization";
   readonly clusterThreshold: number;
@@ -97,7 +97,7 @@ const PLAIN_FILE = z.object({
   sha256: z.custom<string>((hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash), {
     error: "must be 64 hexadecimal digits",
   }),
-  external: z.array(text(), { error: "must be a list of names of files" }).optional(),
+  external: z.array(text(), { error: "must be a list of file names" }).optional(),
 });
 const FILE = z.preprocess(
   // For a null file, report the rule of its path.
@@ -105,7 +105,7 @@ const FILE = z.preprocess(
   PLAIN_FILE.extend({ gpu: PLAIN_FILE.optional() }),
 );
 const FILES = z
-  .record(z.string(), FILE, { error: "must name files" })
+  .record(z.string(), FILE, { error: "must list files" })
   .prefault({})
   .superRefine((files, context) => {
     for (const { name, isForGpu, path, external = [] } of packageFiles(files)) {
@@ -121,9 +121,9 @@ function requireSideFile(
   { side, path }: { readonly side: string; readonly path: string | undefined },
 ): void {
   const at = [...graph.at, "external"];
-  if (path === undefined) refuse(context, at, `must be names of files, found ${side}`);
+  if (path === undefined) refuse(context, at, `must be file names, found ${side}`);
   else if (!path.startsWith(graph.path.slice(0, graph.path.lastIndexOf("/") + 1))) {
-    refuse(context, at, `must lie in the folder of ${graph.path} or below it, found ${path}`);
+    refuse(context, at, `must be in the folder of ${graph.path} or below it, found ${path}`);
   }
 }
 
@@ -136,14 +136,14 @@ const BASE = {
   }),
   languages: z.array(text(), { error: "must be a list of language codes" }),
   notes: text().optional(),
-  created: z.iso.date({ error: "must be a day as 2026-11-21" }).optional(),
+  created: z.iso.date({ error: "must be a date such as 2026-11-21" }).optional(),
   files: FILES,
 };
 
 /** Checks a manifest whose family is not known yet. */
 export const ANY_MANIFEST = z.object({ ...BASE, task: z.unknown() });
 
-/** The order of the checks: the rate follows the family. */
+/** Fields in the order of the checks: the rate follows the family. */
 const { id, family, ...AFTER_FAMILY } = BASE;
 const SPEECH = { id, family, sampleRateHz: number(), ...AFTER_FAMILY };
 
@@ -171,8 +171,8 @@ export const DECODING_FIELDS = {
   /** Share of the outputs' priors (file `priors`) to remove before the search, see `outputBias`. */
   priorWeight: number().optional(),
   /**
-   * Mean delay from a spoken letter to its output, 0 by default: CTC training does not fix it. Corrects word
-   * times, and assigns letters of live partials at the end of an utterance.
+   * Mean delay from a spoken letter to its output, 0 by default, since CTC training does not fix it. Used to
+   * correct word times, and to assign letters of live partials at the end of an utterance.
    */
   emissionDelaySeconds: number().optional(),
 };
@@ -203,7 +203,7 @@ export const SYNTHESIZER_FIELDS = {
 export const MEL_SYNTHESIZER_FIELDS = { ...SYNTHESIZER_FIELDS, hopSamples: number(), melBins: number() };
 
 export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
-  const error = "must be a list that is not empty";
+  const error = "must be a non-empty list";
   return z.array(z.object(fields), { error }).min(1, { error });
 }
 

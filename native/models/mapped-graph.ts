@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { basename } from "node:path";
 
-/** Tensors from this size on stay in the file; smaller ones are copied with the graph. */
+/** Minimum size of tensors that stay in the file; smaller ones are copied with the graph. */
 const LEAST_MAPPED_BYTES = 4_096;
 const WINDOW_BYTES = 1 << 16;
 
@@ -133,7 +133,7 @@ class FieldReader {
       const length = await this.#varint(contentStart);
       contentStart = length.end;
       end = contentStart + length.value;
-    } else throw new RangeError(`byte ${start} must begin a field, found wire type ${wireType}`);
+    } else throw new RangeError(`byte ${start} must start a field, found wire type ${wireType}`);
     if (end > limit) throw new RangeError(`the field at byte ${start} must end by ${limit}, found ${end}`);
     return { number, wireType, start, contentStart, end };
   }
@@ -159,7 +159,7 @@ class FieldReader {
       scale *= 128;
       if (byte < 0x80) return { value, end: at + 1 };
     }
-    throw new RangeError(`byte ${start} must begin a whole number`);
+    throw new RangeError(`byte ${start} must start a whole number`);
   }
 
   /** Loads these bytes into the window. */

@@ -6,7 +6,7 @@ import { brokenModel, type SealedFolder } from "./package.js";
 export const NEAR_VOICE_ID = "near-voice-v1";
 /** Name of its graph in the manifest. */
 export const NEAR_VOICE_FILE = "near";
-/** From `dist/native/models`, not from MODELS_DIR: packages that an operator keeps there need it too. */
+/** Path from `dist/native/models`, not MODELS_DIR: packages that an operator keeps there need it too. */
 const FOLDER = join(import.meta.dirname, "../../../models", NEAR_VOICE_ID);
 
 /**
@@ -25,6 +25,6 @@ export function readNearVoice(folder: string = FOLDER): SealedFolder {
   const file = manifest?.files?.[NEAR_VOICE_FILE];
   if (typeof manifest?.id !== "string") throw broken("id must be a string");
   if (typeof file?.path !== "string" || typeof file.sha256 !== "string")
-    throw broken(`files must name "${NEAR_VOICE_FILE}" with its path and sha256`);
+    throw broken(`files must list "${NEAR_VOICE_FILE}" with its path and sha256`);
   return { folder, manifest: { id: manifest.id, files: { [NEAR_VOICE_FILE]: file } } };
 }

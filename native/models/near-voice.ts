@@ -12,7 +12,8 @@ const TENSORS = {
 
 /**
  * Voice activity that follows the near speaker (`models/recipes/voice-activity`). One run takes the frames of
- * all rows. Rows are independent, any chunking of the audio gives the same bits, and its memory is finite.
+ * all rows. Rows are independent, any chunking of the audio gives bit-identical results, and its memory is
+ * finite.
  */
 export class NearVoice implements VoiceActivity {
   readonly stateSize: number;
@@ -20,11 +21,11 @@ export class NearVoice implements VoiceActivity {
   /** Reach of its convolutions, its only memory. */
   readonly contextFrames = 37;
   readonly #graph: Graph;
-  /** Sized for the largest number of rows that have run together. */
+  /** Buffers sized for the largest number of rows that have run together. */
   #from: StateRows;
   #to: StateRows;
 
-  /** @param name for errors. @throws {ServiceError} `MODEL_BROKEN` with the missing tensors */
+  /** @param name name for errors. @throws {ServiceError} `MODEL_BROKEN` with the missing tensors */
   constructor(graph: Graph, name: string) {
     requireContract(graph, name, { file: name, ...TENSORS });
     this.stateSize = lastDimension(graph, "state", name);

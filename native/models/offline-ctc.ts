@@ -15,7 +15,7 @@ import { WindowReader } from "./window-reader.js";
 /** Overlap of two passes over a long utterance: a word with its context fits into a quarter of it. */
 const OVERLAP_SECONDS = 4;
 const SAMPLE_RATE_HZ = 16_000;
-/** Lengths of the batch that tests whether rows depend on each other; the second row is padded. */
+/** Lengths of the batch that tests whether rows are independent; the second row is padded. */
 const PROBE_SAMPLES = [16_000, 9_600] as const;
 /** The last rows of a padded utterance may differ: convolutions see the padding. */
 const EDGE_ROWS = 2;
@@ -68,7 +68,7 @@ export class OfflineCtc implements CtcHead {
     });
   }
 
-  /** Reads what is left of a live utterance; without `begun` all of it, in passes if it is longer than one. */
+  /** Reads the rest of a live utterance, or all of it without `begun`, in several passes if it is long. */
   async decode(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
     if (begun !== null) return this.reader.finish(pcm, begun);
     const { longestSeconds = Number.POSITIVE_INFINITY } = this.#parts.manifest;
@@ -135,7 +135,7 @@ export class OfflineCtc implements CtcHead {
       const shape = `${found.type} [${found.dims.join(", ")}]`;
       throw brokenModel(`Cannot run ${name}: ${tensors.logProbs} ${rule}, found ${shape}`);
     }
-    // Some exports round the length up; rows beyond the audio are padding.
+    // Some exports round the length up; rows past the audio are padding.
     const rows = found.dims[1]!;
     const count = Math.min(rows, Math.ceil(frames / manifest.subsampling));
     const start = row * rows * tokens.width;
@@ -144,7 +144,7 @@ export class OfflineCtc implements CtcHead {
     return { logProbs, frames: count };
   }
 
-  /** Tests whether a batch gives the same outputs as single rows. Not all exports mask padding. */
+  /** Tests whether a batch gives the same outputs as single rows, because not all exports mask padding. */
   async #areRowsIndependent(): Promise<boolean> {
     const pcms = PROBE_SAMPLES.map((samples) => probeOf(samples));
     let together: LogProbs[];

@@ -6,11 +6,11 @@ import type { CtcHead } from "./voiced-recognizer.js";
 export interface OfflineTransducerParts {
   readonly tokens: Tokens;
   readonly samplesPerRow: number;
-  /** @returns the encoder's output, frame after frame */
+  /** @returns the encoder's output, frame by frame */
   encode(pcm: Float32Array): Promise<Float32Array>;
   /** Searches a whole utterance. @returns `[rows, columns]` in the graph's order, natural log */
   search(encoded: Float32Array): Promise<Float32Array>;
-  /** Receives the rows that are returned, in the vocabulary's order. */
+  /** Receives the returned rows, in the vocabulary's order. */
   remember?(rows: Float32Array, encoded: Float32Array): void;
   /** See `CtcHead`. */
   searchOver?(fallback: TokenSearch): TokenSearch;
@@ -43,7 +43,7 @@ export class OfflineTransducer implements CtcHead {
     return { logProbs, frames };
   }
 
-  /** One by one: with padding, rows could depend on the other utterances. */
+  /** Reads utterances one by one: with padding, rows could depend on the other utterances. */
   async decodeTogether(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]> {
     const decoded: LogProbs[] = [];
     for (const pcm of pcms) decoded.push(await this.decode(pcm));

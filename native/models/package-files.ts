@@ -6,7 +6,9 @@ export interface PackageFile {
 }
 
 export interface ManifestFile extends PackageFile {
-  /** For a graph: the same function in operators that GPUs support; absent if the graph itself runs there. */
+  /**
+   * For a graph: the same function in operators that GPUs support; absent if the graph itself runs on GPUs.
+   */
   readonly gpu?: PackageFile | undefined;
 }
 

@@ -44,7 +44,7 @@ export function graphFile(
 export function namedFile(model: SealedFolder, name: string): ManifestFile {
   const file = model.manifest.files[name];
   if (file !== undefined) return file;
-  throw brokenModel(`Cannot load ${model.manifest.id}: its manifest names no file "${name}"`);
+  throw brokenModel(`Cannot load ${model.manifest.id}: its manifest does not list a file "${name}"`);
 }
 
 export function placeOf({ folder }: SealedFolder, { path }: PackageFile): string {

@@ -6,7 +6,7 @@ import { type Graph, type GraphContract, rowsOf } from "./graph-interface.js";
 import type { Placement } from "./placement.js";
 import type { OnRun } from "./run-times.js";
 
-/** Log errors only: the runtime warns of every node that it leaves on the CPU. */
+/** Logs only errors, because the runtime warns about every node that it leaves on the CPU. */
 const ERRORS_ALONE = 3;
 
 interface PlacedGraphParts {
@@ -16,7 +16,7 @@ interface PlacedGraphParts {
   readonly onRun: OnRun | null;
 }
 
-/** A graph off the CPU. Runs throw `ProviderError`; if memory does not suffice, rows run in two halves. */
+/** A graph off the CPU. Runs throw `ProviderError`; if memory is insufficient, rows run in two halves. */
 export class PlacedGraph implements Graph {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
@@ -100,7 +100,7 @@ export class PlacedGraph implements Graph {
     const half = Math.ceil(rows / 2);
     const first = await this.run(someRows(feeds, 0, half), fetchedRows(fetches, 0, half));
     const second = await this.run(someRows(feeds, half, rows), fetchedRows(fetches, half, rows));
-    // Preallocated outputs were written in place.
+    // The run wrote preallocated outputs in place.
     if (fetches !== undefined && !isNames(fetches)) return fetches as InferenceSession.ReturnType;
     return Object.fromEntries(
       Object.entries(first).map(([name, value]) => [name, stacked(value as Tensor, second[name] as Tensor)]),

@@ -11,7 +11,7 @@ const MATRIX_PRODUCT = Buffer.from(
 );
 
 /**
- * Runs a matrix product on a provider: proves more than that its library exists.
+ * Runs a matrix product on a provider, which proves more than that its library exists.
  * @throws {ProviderError} `missing`, with the message of the runtime or the driver
  */
 export async function probeProvider(placement: Placement): Promise<void> {
@@ -23,7 +23,8 @@ export async function probeProvider(placement: Placement): Promise<void> {
         const matrix = () => new Tensor("float32", [1, 2, 3, 4], [2, 2]);
         const { c } = await session.run({ a: matrix(), b: matrix() });
         const found = [...(c!.data as Float32Array)].join(", ");
-        if (found !== "7, 10, 15, 22") throw new Error(`2 by 2 floats are multiplied to ${found}`);
+        if (found !== "7, 10, 15, 22")
+          throw new Error(`a product of 2 by 2 floats must be 7, 10, 15, 22, found ${found}`);
       } finally {
         await session.release();
       }

@@ -39,12 +39,12 @@ interface WindowSeconds {
 
 export interface OfflineRecognizerManifest extends FeatureRecognizerManifest {
   readonly windows: WindowSeconds;
-  /** The longest audio of one pass; absent for a graph that takes the longest utterance. */
+  /** The longest audio of one pass; absent for a graph that accepts the longest utterance. */
   readonly longestSeconds?: number | undefined;
 }
 
 const FRONT_END_FRAMES = 4;
-/** Without a language model the beam only sums paths, so a narrow one is enough. */
+/** Without a language model the beam only sums paths, so a narrow beam is enough. */
 const DECODING_DEFAULTS: DecodingParameters = {
   beamWidth: 16,
   languageModelWeight: 0,
@@ -71,7 +71,7 @@ export function commonRecognizerFields(
     }),
     files: RECOGNIZER_FIELDS.files.superRefine((files, context) => {
       const missing = required.find((name) => !(name in files));
-      if (missing !== undefined) refuse(context, [], `must name "${missing}" for ${family}`);
+      if (missing !== undefined) refuse(context, [], `must list "${missing}" for ${family}`);
     }),
     decoding: z.preprocess(
       (own) => ({ ...DECODING_DEFAULTS, ...decoding, ...(own as object | undefined) }),
@@ -81,7 +81,7 @@ export function commonRecognizerFields(
   };
 }
 
-/** Shorter passes would mostly overlap. */
+/** Minimum length of a pass; shorter ones would mostly overlap. */
 const LEAST_PASS_SECONDS = 10;
 
 export function longestSecondsField() {
@@ -90,12 +90,12 @@ export function longestSecondsField() {
   });
 }
 
-/** A seam needs context on both sides. */
+/** Minimum overlap, because a seam needs context on both sides. */
 const LEAST_OVERLAP_SECONDS = 0.8;
 const LEAST_STRIDE_SECONDS = 0.8;
-/** The longest utterance: a window of this length is never full. */
+/** Length of the longest utterance: a window of this length is never full. */
 const LONGEST_WINDOW_SECONDS = 30;
-/** By `bench/results/windows.json`, at most 0.3 % of the words change. */
+/** Window sizes with which at most 0.3 % of the words change (`bench/results/windows.json`). */
 const USUAL_WINDOWS: WindowSeconds = { strideSeconds: 2.4, overlapSeconds: 2.4 };
 
 export function windowsField() {
@@ -118,7 +118,7 @@ export function subsamplingField() {
 
 export const STREAM_FIELDS = { windowFrames: whole(1), shiftFrames: whole(1) };
 
-/** Rejects a chunk that does not hold whole rows. */
+/** Rejects chunks that do not consist of whole rows. */
 export function requireWholeRows(
   { windowFrames, shiftFrames, subsampling }: StreamShape & { readonly subsampling: number },
   context: z.core.$RefinementCtx,
@@ -131,9 +131,12 @@ export function requireWholeRows(
 /** Manifest fields that are the same for all public recognisers. */
 export const PUBLIC_RECOGNIZER = {
   frameSamples: FRAME_SAMPLES,
-  /** Enough for the near voice's reach, for Silero's memory and for a chunk to settle after a replay. */
+  /**
+   * Number of frames that suffices for the near voice's reach, for Silero's memory and for a chunk to settle
+   * after a replay.
+   */
   contextFrames: 40,
-  // For the partial frame before a mark; the head itself needs no flush.
+  // Covers the partial frame before a mark; the head itself needs no flush.
   flushSamples: FRAME_SAMPLES,
 } as const;
 

@@ -26,8 +26,8 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    // Only the near voice forgets: Silero's state depends on all earlier audio. The head's starts with each
-    // utterance.
+    // Only the near voice forgets: Silero's state depends on all earlier audio. The head's state starts with
+    // each utterance.
     can: {
       livePartials: true,
       streams,
@@ -42,7 +42,7 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
       const { VoicedRecognizer } = await import("./voiced-recognizer.js");
       const voice = await loadVoiceActivity(model, options);
       const head = await loadHead(model, options);
-      // Wrong shapes in dimensions that a graph leaves open show only in a run: fail here, not in an
+      // Wrong shapes in dimensions that a graph leaves open show only in a run: fail now, not during an
       // utterance.
       await head.decode(Float32Array.from({ length: PROBE_SAMPLES }, (_, i) => 0.1 * Math.sin(i)));
       return new VoicedRecognizer(model.manifest, head, voice);

@@ -25,8 +25,8 @@ export interface StepBatch {
   readonly encoded: Float32Array;
   readonly nextState: EncoderState;
   /**
-   * @param from states to use instead of `state`
-   * @param to receives the states instead of `nextState`; must not be `from`
+   * @param to receives the states in place of `nextState`; must not be `from`
+   * @param to receives the states in place of `nextState`; must not be `from`
    */
   run(from?: StateRows, to?: StateRows): Promise<void>;
 }
@@ -36,15 +36,15 @@ export interface RecognizerModel {
   readonly manifest: RecognizerManifest;
   /** Output 0 is the blank. A space, alone or at the start of an output, starts a word. */
   readonly vocabulary: readonly string[];
-  /** Floats in a stream's state. */
+  /** Number of floats in a stream's state. */
   readonly stateSize: number;
-  /** Additional bytes in a stream's state. */
+  /** Number of additional bytes in a stream's state. */
   readonly stateBytes: number;
-  /** Floats per frame that a step outputs for the second pass. */
+  /** Number of floats per frame that a step outputs for the second pass. */
   readonly encodedSize: number;
-  /** Previous frames on which this output depends. */
+  /** Number of previous frames on which this output depends. */
   readonly reachFrames: number;
-  /** Samples per row of the second pass. */
+  /** Number of samples per row of the second pass. */
   readonly outputFrameSamples: number;
   /** Added to log-probs before the search, see `outputBias`; null without priors. */
   readonly outputBias: Float32Array | null;
@@ -56,11 +56,11 @@ export interface RecognizerModel {
   stepBatch(rows: number, frames: number): StepBatch;
   /** Like `stepBatch`, for callers that do not need `logProbs`, which may stay empty. */
   speechBatch(rows: number, frames: number): StepBatch;
-  /** True if second passes in one run give the same bits as alone; otherwise they run one by one. */
+  /** Whether second passes in one run are bit-identical to single ones; otherwise they run one by one. */
   readonly refinesTogether: boolean;
   /**
    * Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance.
-   * @param readings what `reader` has read of each of them
+   * @param readings what `reader` has read of each utterance
    */
   refine(
     utterances: readonly Float32Array[],

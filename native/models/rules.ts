@@ -61,5 +61,5 @@ export function refuse(context: z.core.$RefinementCtx, path: readonly string[], 
 export function brokenRule({ issues }: z.core.$ZodError, from = 0): string {
   const [issue] = issues;
   const path = (issue?.path ?? []).slice(from).map(String).join(".");
-  return `${path}${path === "" ? "" : " "}${issue?.message ?? "is not what it must be"}`;
+  return `${path}${path === "" ? "" : " "}${issue?.message ?? "is invalid"}`;
 }

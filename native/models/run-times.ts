@@ -3,17 +3,20 @@ import type { SealedFolder } from "./package.js";
 /** Upper bounds of histogram buckets: from a step of one row to the second pass over a whole file. */
 export const RUN_MS_BUCKETS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const;
 
-/** A count per bucket, one for longer runs, the sum in microseconds, and the rows of all runs. */
+/**
+ * Cells of a graph: a count per bucket, one for longer runs, the sum in microseconds, and the rows of all
+ * runs.
+ */
 const CELLS_PER_GRAPH = RUN_MS_BUCKETS.length + 3;
 const SUM = CELLS_PER_GRAPH - 2;
 const ROWS = CELLS_PER_GRAPH - 1;
 
 export interface GraphRunTimes {
   readonly graph: string;
-  /** Not cumulative; the last bucket has no upper bound. */
+  /** Runs in each bucket, not cumulative; the last bucket has no upper bound. */
   readonly counts: readonly number[];
   readonly sumMs: number;
-  /** Total over all runs, including padding rows. */
+  /** Total rows of all runs, including padding. */
   readonly rows: number;
 }
 

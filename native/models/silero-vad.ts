@@ -37,9 +37,9 @@ const TRIED_ROWS = [2, 3, 8, 33] as const;
 export class SileroVad implements VoiceActivity {
   readonly stateSize = PENDING + 1;
   readonly stateBytes = 0;
-  /** Its memory is infinite, but after this many frames the start hardly has an effect. */
+  /** Its memory is infinite, but after this many frames the start hardly matters. */
   readonly contextFrames = 40;
-  /** True if windows of several streams share a run. */
+  /** Whether windows of several streams share a run. */
   readonly sharesRuns: boolean;
   readonly #runs: WindowRuns;
 
@@ -49,10 +49,10 @@ export class SileroVad implements VoiceActivity {
   }
 
   /**
-   * Wraps a loaded graph. Windows share runs only if batches give the same bits as single rows on this
+   * Wraps a loaded graph. Windows share runs only if batches are bit-identical to single rows on this
    * machine, so that a stream's result never depends on other streams.
    *
-   * @param name for errors
+   * @param name name for errors
    * @throws {ServiceError} `MODEL_BROKEN` with the missing tensors
    */
   static async over(graph: Graph, name: string): Promise<SileroVad> {
@@ -130,7 +130,7 @@ interface Shape {
   readonly fetches: InferenceSession.OnnxValueMapType;
 }
 
-/** Runs full windows of several streams; the graph's memory is stored layer by layer. */
+/** Runs full windows of several streams. The graph's memory is stored layer by layer. */
 class WindowRuns {
   readonly #graph: Graph;
   readonly #rate = new Tensor("int64", BigInt64Array.of(SAMPLE_RATE_HZ), []);

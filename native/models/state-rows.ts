@@ -16,7 +16,7 @@ export function copyState(from: EncoderState, to: EncoderState): void {
 
 export interface StateSize {
   readonly stateSize: number;
-  /** Additional bytes per state. */
+  /** Number of additional bytes per state. */
   readonly stateBytes: number;
 }
 
@@ -24,7 +24,7 @@ export interface StateSize {
 export interface StateTensors {
   /** `[rows, stateSize]` */
   readonly values: Tensor;
-  /** `[rows, stateBytes]`; null for graphs without. */
+  /** `[rows, stateBytes]`; null for graphs without bytes. */
   readonly bytes: Tensor | null;
 }
 

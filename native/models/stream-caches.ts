@@ -20,7 +20,7 @@ export class StreamCaches {
   readonly #name: string;
   readonly #caches: readonly CacheTensor[];
 
-  /** @param name of the graph's file, for errors */
+  /** @param name name of the graph's file, for errors */
   constructor(name: string, caches: readonly CacheTensor[]) {
     this.#name = name;
     this.#caches = caches;
@@ -30,7 +30,7 @@ export class StreamCaches {
     return this.#caches.length;
   }
 
-  /** Makes the caches of a stream's start: zeros. */
+  /** Makes the caches for the start of a stream: zeros. */
   initial(): StreamState {
     return this.#caches.map(({ type, dims }) => {
       const size = sizeOf(dims);
@@ -73,7 +73,7 @@ export function floatsOf(
   const found = answer[tensor]!;
   if (found.type === "float32" && found.data.length === count) return found.data as Float32Array;
   throw brokenModel(
-    `Cannot run ${name}: ${tensor} must hold ${count} float32 values a chunk, found ${shapeOf(found)}`,
+    `Cannot run ${name}: ${tensor} must have ${count} float32 values per chunk, found ${shapeOf(found)}`,
   );
 }
 

@@ -3,12 +3,12 @@ import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 
 const BLANKS: ReadonlySet<string> = new Set(["<blk>", "<blank>", "<eps>"]);
 
-/** Outputs of a graph in our order: the blank first, masked ones left out. */
+/** Outputs of a graph in our order: the blank first, masked ones omitted. */
 export interface Tokens {
   readonly vocabulary: readonly string[];
   /** The graph's column of each of our outputs. */
   readonly columns: Int32Array;
-  /** Columns of the graph. */
+  /** Number of columns of the graph. */
   readonly width: number;
   /** Column of `<unk>`; -1 without one. */
   readonly unknown: number;
@@ -17,7 +17,7 @@ export interface Tokens {
 /**
  * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo
  * and GigaAM write it. `<blk>` at any position is the blank; `▁` starts a word; other symbols in angle
- * brackets are not text. A symbol may be a space. The manifest's `maskedOutputs` are left out.
+ * brackets are not text. A symbol may be a space. The manifest's `maskedOutputs` are omitted.
  *
  * @throws {ServiceError} `MODEL_BROKEN` with the file and the line, or the symbol that cannot be masked
  */
@@ -31,8 +31,8 @@ export async function readTokens(model: PackageFolder<PublicRecognizerManifest>)
 }
 
 /**
- * Returns the characters that hot words may contain: those of the outputs, which may be word pieces. None if
- * no output starts a word.
+ * Returns the characters that hot words may contain: those of the outputs, which may be word pieces. Returns
+ * none if no output starts a word.
  */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const isSpelled = vocabulary.every((output) => [...output].length <= 1);
@@ -52,7 +52,7 @@ export function writesMarks(vocabulary: readonly string[]): boolean {
 }
 
 /**
- * @param masked symbols whose outputs are left out, as written in the text
+ * @param masked symbols to omit, as written in the text
  * @throws {RangeError} with the wrong line, or the symbol that cannot be masked
  */
 export function parseTokens(text: string, masked: readonly string[] = []): Tokens {
@@ -74,7 +74,9 @@ export function parseTokens(text: string, masked: readonly string[] = []): Token
   if (blank < 0) throw new RangeError(`one symbol must be the blank, ${[...BLANKS].join(" or ")}`);
   const unknown = masked.find((symbol) => !symbols.includes(symbol) || symbol === symbols[blank]);
   if (unknown !== undefined) {
-    throw new RangeError(`maskedOutputs must be symbols of it, the blank excepted, found "${unknown}"`);
+    throw new RangeError(
+      `maskedOutputs must be symbols of the vocabulary other than the blank, found "${unknown}"`,
+    );
   }
   const kept = (column: number) => column !== blank && !masked.includes(symbols[column]!);
   const columns = [blank, ...Array.from(symbols.keys()).filter(kept)];

@@ -3,18 +3,18 @@ import type { LogProbs } from "./log-probs.js";
 
 /** The part of an utterance that was read while it was spoken. */
 export interface Reading {
-  /** Rows so far, each of the recogniser's `outputFrameSamples`. */
+  /** Number of rows so far, each of the recogniser's `outputFrameSamples`. */
   readonly rowCount: number;
   /** `[rowCount, vocabulary]` and space for more; natural log. */
   readonly rows: Float32Array;
 }
 
 /**
- * Reads utterances in chunks while they are spoken, each from zeros at its start. What it reads depends on
- * the utterance's audio only: not on the audio before it, on other utterances, or on when it runs.
+ * Reads utterances in chunks while they are spoken, each from zeros at its start. Its output depends only on
+ * the utterance's audio, not on earlier audio, on other utterances, or on when it runs.
  */
 export interface UtteranceReader {
-  /** A reading also serves an utterance that turns out to end before the last chunk that was read. */
+  /** Whether a reading also serves an utterance that turns out to end before the last chunk read. */
   readonly endsAnywhere: boolean;
   begin(): Reading;
   /** Returns the samples of the utterance that its next chunk needs; those below 0 are silence. */
@@ -29,7 +29,7 @@ export interface UtteranceReader {
   readTogether?(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
 }
 
-/** Copies a span of an utterance; silence outside of it. */
+/** Copies a span of an utterance; positions outside it are silence. */
 export function copySpan(pcm: Float32Array, { start, end }: SampleSpan): Float32Array {
   const copy = new Float32Array(end - start);
   const from = Math.max(0, start);

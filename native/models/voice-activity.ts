@@ -12,12 +12,13 @@ export interface VoiceFrames {
 }
 
 /**
- * Voice activity for recognisers that have none. A row's results are bit-identical in any batch and chunking.
+ * Voice activity for recognisers that have none. A row's results are bit-identical in any batch and any
+ * chunking.
  */
 export interface VoiceActivity {
-  /** Floats in a stream's state; a stream starts with zeros. */
+  /** Number of floats in a stream's state; a stream starts with zeros. */
   readonly stateSize: number;
-  /** Additional bytes in a stream's state. */
+  /** Number of additional bytes in a stream's state. */
   readonly stateBytes: number;
   /** Left context that a replay needs, see `RecognizerManifest.contextFrames`. */
   readonly contextFrames: number;

@@ -9,28 +9,28 @@ import type { VoiceActivity } from "./voice-activity.js";
 /** A public recogniser without voice activity. */
 export interface CtcHead {
   readonly vocabulary: readonly string[];
-  /** Samples per row of `decode`. */
+  /** Number of samples per row of `decode`. */
   readonly outputFrameSamples: number;
   /** Reads utterances while they are spoken, in chunks or in windows. */
   readonly reader: UtteranceReader | null;
   /**
    * Returns log-probs of a whole utterance, in the order of `vocabulary`.
-   * @param begun what `reader` has read of it; changes no bit of the result for a graph that streams. A
-   *   full-context graph reads a long utterance in windows with it, and whole without it
+   * @param begun the part that `reader` has read. Graphs that stream return bit-identical results with and
+   * without it. A full-context graph reads a long utterance in windows with it, and whole without it
    */
   decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
-  /** Makes a search through the head's graphs, over rows that it has returned; absent for CTC. */
+  /** Makes a search through the head's graphs, over rows that it returned; absent for CTC. */
   searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
 }
 
 /**
  * Combines a CTC head with separate voice activity. Voice activity finds utterances; the head reads them
- * whole, for files and live finals alike: heads that stream while they are spoken, other heads at their end.
- * Partials come from the former's chunks; the latter read the open utterance repeatedly. The output of a step
- * for the second pass is the audio itself, and its log-probs are blanks.
+ * whole, for files and live finals alike: heads that stream read while the utterance is spoken, other heads
+ * at its end. The chunks of streaming heads provide partials; other heads read the open utterance repeatedly.
+ * The output of a step for the second pass is the audio itself, and its log-probs are blanks.
  */
 export class VoicedRecognizer implements RecognizerModel {
   readonly manifest: RecognizerManifest;
@@ -39,7 +39,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly stateBytes: number;
   readonly reachFrames = 0;
   readonly outputBias = null;
-  /** Not all exports mask padding. */
+  /** False because not all exports mask padding. */
   readonly refinesTogether = false;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
@@ -92,7 +92,8 @@ export class VoicedRecognizer implements RecognizerModel {
   }
 
   async decodeUtterance(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
-    // Strip the digital silence of the flush: it would shift features that are normalized over the utterance.
+    // Strip the digital silence of the flush, which would shift features that are normalized over the
+    // utterance.
     let end = pcm.length;
     while (end > 0 && pcm[end - 1] === 0) end--;
     const startedAtMs = performance.now();

@@ -5,28 +5,28 @@ import type { LogProbs } from "./log-probs.js";
 import type { Reading, UtteranceReader } from "./utterance-reader.js";
 
 class WindowReading implements Reading {
-  /** One per window that has been read. */
+  /** One entry per window read. */
   readonly parts: PassRows[] = [];
-  // Rows near a seam are only known with the next window.
+  // Always 0: rows near a seam are known only with the next window.
   readonly rowCount = 0;
   readonly rows = new Float32Array(0);
 }
 
 export interface WindowReaderParts {
   readonly windows: ReadingWindows;
-  /** Samples per row of log-probs. */
+  /** Number of samples per row of log-probs. */
   readonly rowSamples: number;
-  /** Outputs of a row. */
+  /** Number of outputs in a row. */
   readonly width: number;
   /** Reads a part of an utterance as if it were whole. */
   readonly read: (pcm: Float32Array) => Promise<LogProbs>;
-  /** Likewise for parts of several utterances. */
+  /** Reads parts of several utterances in the same way. */
   readonly readTogether: (pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>;
 }
 
 /**
- * Reads utterances of a full-context graph in overlapping windows while they are spoken, so that only what
- * follows the last window is left to read at their end. The windows depend on the utterance's audio alone.
+ * Reads utterances of a full-context graph in overlapping windows while they are spoken, so that at the
+ * end only the audio after the last window remains. The windows depend on the utterance's audio alone.
  */
 export class WindowReader implements UtteranceReader {
   readonly endsAnywhere = true;
@@ -59,11 +59,11 @@ export class WindowReader implements UtteranceReader {
     return read;
   }
 
-  /** Reads the rest of an utterance that has ended. @param begun changes no bit of the result */
+  /** Reads the rest of an utterance that has ended. @param begun does not change the result by a bit */
   async finish(pcm: Float32Array, begun: Reading): Promise<LogProbs> {
     const { windows, width } = this.#parts;
     const count = fullWindows(windows, pcm.length);
-    // Windows may have been read beyond the end: the digital silence after it is no part of the utterance.
+    // Windows may have been read past the end: the digital silence after it is not part of the utterance.
     const parts = (begun as WindowReading).parts.slice(0, count);
     while (parts.length <= count) {
       const { start, end } = windowOf(windows, parts.length);

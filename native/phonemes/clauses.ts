@@ -1,6 +1,6 @@
 /** A clause for espeak-ng, with its punctuation for the voice. */
 export interface Clause {
-  /** Without punctuation; contains a letter or a digit. */
+  /** The clause without punctuation; contains a letter or a digit. */
   readonly text: string;
   /** One of `. , ? ! : ;`, or empty after a cut in a long clause. */
   readonly sign: string;
@@ -12,20 +12,20 @@ const SIGNS = /[.,?!:;…—–]+/gu;
 const HEARD = /[\p{L}\p{N}]/u;
 const CAPITAL = /\p{Lu}/u;
 const DOTS = /\.\.|…/u;
-/** espeak-ng splits clauses at 725 bytes, and reads lines of up to 999. */
+/** Maximum length of a clause; espeak-ng splits clauses at 725 bytes, and reads lines of up to 999. */
 const LONGEST_CLAUSE_BYTES = 600;
 /** Joiners, direction marks and soft hyphens. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]/gu;
 /**
- * Quotes, brackets, and everything that espeak-ng might take for a command: phonemes in `[[ ]]`, tags,
- * control characters, and the private-use characters that it works with.
+ * Quotes, brackets, and everything that espeak-ng might interpret as a command: phonemes in `[[ ]]`, tags,
+ * control characters, and the private-use characters that it uses internally.
  */
 const NEUTRALIZED = /[\p{C}\s«»„“”"‟‹›()[\]{}<>|\\^~`_]+/gu;
 
 /**
  * Splits a text into clauses as espeak-ng does: after a punctuation mark followed by a space or the end. A
- * dot before a
- * lower-case letter marks an abbreviation, unless the text has no capitals at all, like a normalized text.
+ * dot before a lower-case letter marks an abbreviation, unless the text has no capitals at all, like a
+ * normalized text.
  */
 export function clausesOf(raw: string): Clause[] {
   const text = raw.normalize("NFC").replace(INVISIBLE, "").replace(NEUTRALIZED, " ").trim();

@@ -9,7 +9,7 @@ export interface EspeakOptions {
   /** An espeak-ng voice: `kk`, `ru`, `en-us`. */
   readonly voice: string;
   readonly program: string;
-  /** Timeout of an answer; 10 s by default. */
+  /** Timeout for a response; 10 s by default. */
   readonly answerWithinMs?: number;
 }
 
@@ -19,23 +19,23 @@ interface ChildEnd {
   readonly stderr: string;
 }
 
-/** A sentence takes 10 ms. */
+/** Default timeout; a sentence takes 10 ms. */
 const ANSWER_WITHIN_MS = 10_000;
 /**
- * It writes no files, but its (unused) audio library allocates 64 MB of shared memory, which counts as a
- * file.
+ * Limits of the process. It writes no files, but its (unused) audio library allocates 64 MB of shared memory,
+ * which counts as a file.
  */
 const LIMITS = {
   cpuSeconds: 5,
   memoryBytes: 512 << 20,
   fileBytes: 128 << 20,
-  // A listener is waiting.
+  // Normal priority, because a listener is waiting.
   niceness: 0,
 } as const satisfies ProcessLimits;
-/** A piece has 180 characters, and its phonemes about 400 bytes. */
+/** Maximum length of a response; a piece has 180 characters, and its phonemes about 400 bytes. */
 const LONGEST_ANSWER_BYTES = 1 << 18;
 const STDERR_CHARACTERS = 1_000;
-/** After two crashes, the text is assumed to be the cause. */
+/** Number of attempts: after two crashes, the text is assumed to be the cause. */
 const ATTEMPTS = 2;
 
 /** Finds the path of espeak-ng; null if it is not installed. */
@@ -46,7 +46,7 @@ export function findEspeak(searchPath: string): string | null {
 /**
  * Debian's espeak-ng as a phonemizer.
  *
- * Each child process answers one piece and exits, which marks the end of its answer; the next child is
+ * Each child process reads one piece and exits, which marks the end of its response; the next child is
  * started in advance. So no text can affect the output for another.
  */
 export class Espeak {
@@ -57,7 +57,7 @@ export class Espeak {
   #isClosed = false;
 
   constructor({ voice, program, answerWithinMs = ANSWER_WITHIN_MS }: EspeakOptions) {
-    // The text is sent on standard input: every user of the machine could read an argument.
+    // Send the text on standard input, because every user of the machine could read an argument.
     this.#command = [program, "-v", voice, "-q", "--ipa"];
     this.#answerWithinMs = answerWithinMs;
   }
@@ -85,7 +85,7 @@ export class Espeak {
       const child = this.#waiting ?? this.#start();
       this.#waiting = null;
       const { code, stdout, stderr } = await child.answer(input, signal, this.#answerWithinMs);
-      // Not earlier, because it would compete with the answer for the CPU.
+      // Start it only now, because it would compete with the response for the CPU.
       if (!this.#isClosed) this.#waiting = this.#start();
       if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
       if (code === 0) return stdout;
@@ -103,7 +103,7 @@ export class Espeak {
   }
 }
 
-/** A process for one answer. While it waits, it does not keep the event loop alive. */
+/** A process for one response. While it waits, it does not keep the event loop alive. */
 class EspeakChild {
   readonly #child: ChildProcess;
   readonly #ended: Promise<ChildEnd>;
@@ -119,7 +119,7 @@ class EspeakChild {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr = (stderr + text).slice(-STDERR_CHARACTERS);
     });
-    // A dead child does not read; its exit is handled below.
+    // A dead child does not read the text; its exit is handled below.
     child.stdin?.on("error", () => {});
     this.#ended = new Promise((resolve) => {
       child.once("error", (error) => resolve({ code: null, stdout, stderr: error.message }));
@@ -150,7 +150,7 @@ class EspeakChild {
   #keepAlive(isWanted: boolean): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const handle of [this.#child, stdin, stdout, stderr]) {
-      // A child's pipes are sockets, although not by their types.
+      // A child's pipes are sockets, although their types do not say so.
       const { ref, unref } = handle as unknown as Partial<Record<"ref" | "unref", () => void>>;
       (isWanted ? ref : unref)?.call(handle);
     }
@@ -161,7 +161,9 @@ function linesOf(answer: string): string[] {
   return answer.split("\n").filter((line) => line.trim() !== "");
 }
 
-/** Pairs clauses with espeak-ng's lines. If it has split the text otherwise, joins all into one clause. */
+/**
+ * Pairs clauses with espeak-ng's lines. If it split the text differently, joins all of them into one clause.
+ */
 function zip(clauses: readonly Clause[], lines: readonly string[]): ReadClause[] {
   if (lines.length === clauses.length) {
     return clauses.map((clause, index) => ({ ...clause, ipa: lines[index]! }));

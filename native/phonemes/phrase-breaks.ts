@@ -4,14 +4,16 @@ export type Break = (typeof BREAK)[keyof typeof BREAK];
 
 const setOf = (words: string) => new Set(words.trim().split(/\s+/u));
 
-/** Prepositions, particles, determiners and adverbs of degree: said in one breath with the next word. */
+/**
+ * Prepositions, particles, determiners and adverbs of degree, which are spoken together with the next word.
+ */
 const BOUND_TO_NEXT = setOf(`
   в во на с со к ко о об обо у от ото из изо за до по под подо над надо при про без безо для ради через между
   перед передо около после вокруг кроме сквозь среди против вместо из-за из-под не ни очень самый самая самое
   этот эта это эти тот та те наш ваш мой
   бұл сол осы мына ана ең өте тым әр бір
 `);
-/** Postpositions and particles: said in one breath with the previous word. */
+/** Postpositions and particles, which are spoken together with the previous word. */
 const BOUND_TO_PREVIOUS = setOf(`
   ли ль же ж бы б
   үшін туралы дейін кейін бойы сайын сияқты секілді арқылы бойынша қарай бұрын бері соң жайлы жөнінде қарсы
@@ -43,7 +45,7 @@ export function breaksBetween(words: readonly string[]): Break[] {
   return words.slice(1).map((next, index) => {
     const word = words[index]!;
     if (BOUND_TO_NEXT.has(word) || NUMERAL.test(word) || BOUND_TO_PREVIOUS.has(next)) return BREAK.never;
-    // A conjunction belongs to what follows it.
+    // A conjunction belongs to the words that follow it.
     if (CONJUNCTIONS.has(word)) return BREAK.never;
     return CONJUNCTIONS.has(next) ? BREAK.conjunction : BREAK.words;
   });

@@ -1,7 +1,7 @@
 import { type Clause, endsSentence } from "./clauses.js";
 
 export interface ReadClause extends Clause {
-  /** IPA, words separated by spaces. */
+  /** Phonemes in IPA, words separated by spaces. */
   readonly ipa: string;
 }
 

@@ -7,14 +7,14 @@ import type { ModelPackage } from "../models/package.js";
 import type { ThreadTask } from "./worker.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
-/** Time without work after which the thread ends; the shipped model loads in no time. */
+/** Time without work after which the thread ends; the shipped model loads quickly. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
 
 export interface ReadingThreadOptions {
-  /** Called when the thread has failed to do a task, which was then done without the model. */
+  /** Called when the thread fails a task, which is then done without the model. */
   readonly onFailure: (error: unknown) => void;
-  /** The model that chooses marks and capitals; the shipped one without it. */
+  /** The model that chooses marks and capitals; by default the shipped one. */
   readonly model?: ModelPackage<PunctuationManifest>;
   /** Time without work after which the thread ends and its model is released. */
   readonly idleMs?: number;
@@ -25,7 +25,7 @@ export interface ReadingThreadOptions {
 export class ReadingThread implements TranscriptReader {
   readonly #options: ReadingThreadOptions;
   #opened: Promise<Piscina> | null = null;
-  /** Reject the tasks of the current thread. */
+  /** Functions that reject the tasks of the current thread. */
   readonly #rejects = new Set<(error: unknown) => void>();
 
   constructor(options: ReadingThreadOptions) {
@@ -59,7 +59,7 @@ export class ReadingThread implements TranscriptReader {
   }
 
   async #open(): Promise<Piscina> {
-    // Loaded on demand: most processes never read a transcript.
+    // Load it on demand: most processes never read a transcript.
     const { Piscina: Pool } = await import("piscina");
     const pool = new Pool({
       filename: (this.#options.entry ?? ENTRY).href,
@@ -69,7 +69,7 @@ export class ReadingThread implements TranscriptReader {
       concurrentTasksPerWorker: 1,
       maxQueue: QUEUE_CAPACITY,
     });
-    // A thread that cannot start ends without taking a task, and its tasks would wait forever.
+    // A thread that cannot start ends without taking a task, so its tasks would wait forever.
     return pool.once("error", (error) => {
       this.#opened = null;
       for (const reject of this.#rejects) reject(error);

@@ -6,7 +6,7 @@ import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
 import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 
-/** A text to read, with the model for it: the same in all tasks of a thread. */
+/** A text to read, with its model, which is the same in all tasks of a thread. */
 export interface ThreadTask {
   readonly task: ReadingTask;
   /** Null for the shipped model. */

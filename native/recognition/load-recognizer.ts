@@ -19,7 +19,7 @@ export interface Recognizer {
 
 /**
  * Loads the graphs and the optional language model of a recogniser package.
- * @param options `unpacked`: where to cache unpacked language models; not cached if absent
+ * @param options `unpacked`: where unpacked language models are cached; they are not cached if absent
  */
 export async function loadRecognizer(
   options: GraphOptions & {
@@ -34,7 +34,7 @@ export async function loadRecognizer(
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
-/** Makes the native search, whose model all threads share; without the addon, the same in TypeScript. */
+/** Makes the native search, whose model all threads share; without the addon, the search in TypeScript. */
 async function loadSearch(
   modelPackage: ModelPackage<RecognizerManifest>,
   vocabulary: readonly string[],

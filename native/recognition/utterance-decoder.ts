@@ -50,7 +50,7 @@ export class UtteranceDecoder {
     return decoded;
   }
 
-  /** Like `decode`, but settles when the graphs have run, and the search has started. */
+  /** Like `decode`, but settles when the graphs have finished and the search has started. */
   async begin(
     pcm: Float32Array,
     options: UtteranceOptions,
@@ -58,7 +58,7 @@ export class UtteranceDecoder {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm, options.reading);
     const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
     const decoded = this.search(logProbs, frames, { ...options, endSeconds });
-    // A caller that awaits it handles a failure; perhaps none does.
+    // The caller handles a failure if it awaits this promise, which it may not do.
     decoded.catch(() => {});
     return { decoded };
   }

@@ -1,7 +1,7 @@
 import { paddedShapes, type RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
-/** The longest utterance or piece of a file, including its flush. */
+/** Length of the longest utterance or piece of a file, including its flush. */
 const LONGEST_SECONDS = 31;
 
 /** Runs the second pass in every shape, for providers that compile each one. */

@@ -39,7 +39,8 @@ export class PcmQueue {
   write(samples: Int16Array): boolean {
     if (samples.length > this.capacitySamples) {
       throw new RangeError(
-        `Cannot write into a PCM queue: it holds ${this.capacitySamples} samples, received ${samples.length}`,
+        `Cannot write into a PCM queue: its capacity is ${this.capacitySamples} samples, ` +
+          `received ${samples.length}`,
       );
     }
     if (this.#samples.availableWrite() < samples.length) return false;

@@ -8,16 +8,16 @@ const HEADER_BYTES = 16;
 const SAMPLE_SCALE = 1 / 32_768;
 
 /**
- * A ring of 16-bit PCM over a SharedArrayBuffer that allows replay. One thread writes for life, one at a time
- * reads:
+ * A ring of 16-bit PCM over a SharedArrayBuffer that allows replay. One thread writes for the ring's
+ * lifetime, and one thread at a time reads:
  *
  * - The writer is the session's feed: only it calls `write`, `release` and `moveTo`, and sets `marks`.
  * - The reader is the session's track in a live worker: it reads any audio that is written and not released
  *   (`copyOut`, `copyOutFloat`), and sets `cursor` to its progress. Reading releases nothing.
  *
  * The writer releases audio, because only it knows what no worker will need again: everything before the last
- * final, except the context of a replay. A worker that replaces a lost one finds all the audio to decode
- * again in the ring.
+ * final, except the context of a replay. A worker that replaces a lost one finds all audio that it must
+ * decode again in the ring.
  */
 export class PcmRing {
   readonly buffer: SharedArrayBuffer;
@@ -76,12 +76,12 @@ export class PcmRing {
     return moved;
   }
 
-  /** Samples ever written, modulo 2^32. */
+  /** Number of samples written so far, modulo 2^32. */
   get written(): number {
     return Atomics.load(this.#indices, WRITTEN) >>> 0;
   }
 
-  /** Samples ever released, modulo 2^32. */
+  /** Number of samples released so far, modulo 2^32. */
   get released(): number {
     return Atomics.load(this.#indices, RELEASED) >>> 0;
   }

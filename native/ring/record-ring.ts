@@ -4,7 +4,7 @@ const RELEASED = 1;
 const RUNG = 2;
 const HEADER_BYTES = 16;
 
-/** Kind, channel and length precede the bytes of a record; records are aligned to this size. */
+/** Size of the kind, channel and length before the bytes of a record; records are aligned to it. */
 const RECORD_HEADER_BYTES = 16;
 /** Kind of a record that fills the end of the storage, so that every record is contiguous. */
 const FILLER = -1;

@@ -1,6 +1,6 @@
-/** 4 s at 16 kHz: an average utterance and the replay context. */
+/** Minimum of 4 s at 16 kHz: an average utterance and the replay context. */
 const LEAST_RING_SAMPLES = 2 ** 16;
-/** 131 s at 16 kHz: the longest utterance, the replay context and a full backlog. */
+/** Maximum of 131 s at 16 kHz: the longest utterance, the replay context and a full backlog. */
 const MOST_RING_SAMPLES = 2 ** 21;
 
 /** Returns the capacity for the ring of a live session that must hold this many samples, within limits. */

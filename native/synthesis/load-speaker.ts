@@ -25,7 +25,10 @@ export interface SpeakerParts extends GraphOptions {
   readonly sink: SolverSink;
 }
 
-/** With more rows, the last first sounds of a burst arrive sooner, but the first ones later (README). */
+/**
+ * With more rows, the last listeners of a burst hear their first sound sooner, but the first ones later
+ * (README).
+ */
 const FIRST_CHUNK_ROWS = 4;
 
 /** Loads a synthesizer package and speaks a word to warm up. */
@@ -57,7 +60,7 @@ export async function loadSpeaker(
   });
 }
 
-/** At least the number of lengths to warm up. */
+/** Number of steps, at least the number of lengths to warm up. */
 const WARM_UP_STEPS = 16;
 const NEVER = new AbortController().signal;
 const nothing = () => Promise.resolve();

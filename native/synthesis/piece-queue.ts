@@ -27,7 +27,7 @@ export class PieceQueue {
     this.#working ??= this.#work();
   }
 
-  /** A piece in progress ends after its current run. */
+  /** Cancels a job; a piece in progress ends after its current run. */
   cancel(jobId: number): void {
     if (this.#speaking?.jobId === jobId) this.#speaking.abort.abort();
     else if (this.#waiting.delete(jobId)) this.#sink.gaveUp(jobId, cancelled());
@@ -81,7 +81,7 @@ export class PieceQueue {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // No piece caused this, so another worker takes over all of them.
+        // No piece caused this failure, so another worker takes over all of them.
         this.#waiting.clear();
         this.#sink.lost(error);
       } else this.#sink.gaveUp(jobId, error);

@@ -24,7 +24,7 @@ export interface SolverSink {
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
   gaveUp(jobId: number, error: ServiceError): void;
-  /** The provider has failed; no other call follows for the current pieces. */
+  /** The provider has failed; no further call follows for the current pieces. */
   lost(error: ProviderError): void;
 }
 
@@ -109,7 +109,7 @@ export class SharedSolver {
     } catch (thrown) {
       const error = asServiceError(thrown);
       if (error instanceof ProviderError) {
-        // No piece is to blame: another worker takes over all of them.
+        // No piece caused this failure, so another worker takes over all of them.
         this.#flights.clear();
         this.#sink.lost(error);
         return;
@@ -139,7 +139,7 @@ export class SharedSolver {
   #beginSound(flight: Flight): void {
     const { jobId, job, piece } = flight;
     flight.sentFrames = piece!.trim!.start;
-    // Unless cancelled meanwhile.
+    // The job may have been cancelled meanwhile.
     if (job.chunking === "growing" && this.#flights.has(jobId))
       this.#sink.begun(jobId, this.#model.characterBoundsOf(piece!));
   }
@@ -156,7 +156,7 @@ export class SharedSolver {
     const padded = new Float32Array(before + samples.length + after);
     padded.set(samples, before);
     flight.sentSamples += padded.length;
-    // It may have been cancelled while another piece waited for space.
+    // The job may have been cancelled while another piece waited for space.
     if (this.#flights.has(flight.jobId)) await this.#sink.pcm(flight.jobId, toInt16(padded));
     this.#dueAgain(flight);
     if (!isLast || !this.#flights.delete(flight.jobId)) return;
@@ -164,7 +164,8 @@ export class SharedSolver {
   }
 
   /**
-   * Due time of the next chunk: the end of playback of the samples sent. Does not apply to whole pieces.
+   * Sets the due time of the next chunk to the end of playback of the samples sent. Whole pieces have no such
+   * time.
    */
   #dueAgain(flight: Flight): void {
     if (flight.job.chunking !== "growing") return;

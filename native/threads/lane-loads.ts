@@ -2,7 +2,7 @@ import type { DeviceCells } from "../models/device-cells.js";
 
 /** Minimum duration of a measurement. */
 const MEASURE_MS = 500;
-/** Minimum share, so that idle devices compare by the work they were given. */
+/** Minimum share, so that idle devices are compared by the work they were given. */
 const IDLE_SHARE = 0.05;
 
 interface Measured {
@@ -44,7 +44,7 @@ export class LaneLoads {
     const last = this.#devices.get(device);
     if (last !== undefined && atMs - last.atMs < MEASURE_MS) return last;
     const busyMicros = this.#cells.busyMicros(device);
-    // Modulo 2^32.
+    // The counter is modulo 2^32.
     const micros = last === undefined ? 0 : (busyMicros - last.busyMicros) >>> 0;
     const share = last === undefined ? 0 : micros / 1_000 / (atMs - last.atMs);
     const measured = { atMs, busyMicros, share, nth: (last?.nth ?? 0) + 1 };

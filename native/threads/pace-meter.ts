@@ -1,7 +1,7 @@
 import type { LivePace } from "./protocol.js";
 
 const REPORT_EVERY_MS = 1_000;
-/** More than the number of steps possible in a second. */
+/** Buffer size, more than the number of steps possible in a second. */
 const CAPACITY = 2_048;
 
 /** Measures how a live worker spends its time, and reports it about every second while it works. */
@@ -35,7 +35,7 @@ export class PaceMeter {
     if (nowMs - this.#reportedAtMs >= REPORT_EVERY_MS && this.#stepCount > 0) this.#report(nowMs);
   }
 
-  /** Marks the start of an idle time. */
+  /** Marks the start of idle time. */
   sleep(): void {
     if (this.#awakeSinceMs !== null) this.#busyMs += performance.now() - this.#awakeSinceMs;
     this.#awakeSinceMs = null;

@@ -6,15 +6,15 @@ import { LaneLoads } from "./lane-loads.js";
 
 /** Receives the changes of an engine's placement. */
 interface PlacingObserver {
-  /** The engine's workers start on `to` from now on. */
+  /** Reports that the engine's workers start on `to` from now on. */
   fellBack(from: Provider, to: Provider, reason: string): void;
   placed(place: Place): void;
-  /** The last provider has failed after having served: only a new process can recover. */
+  /** Reports that the last provider failed after it had served: only a new process can recover. */
   exhausted(error: ProviderError): void;
 }
 
 export interface PlacingOptions {
-  /** In order of preference, at least one. */
+  /** Providers in order of preference, at least one. */
   readonly providers: readonly Provider[];
   /** Device numbers, distributed over the workers; at least one. */
   readonly devices: readonly number[];
@@ -23,10 +23,13 @@ export interface PlacingOptions {
   readonly observer: PlacingObserver;
 }
 
-/** Tolerated failed runs, out of memory or of unknown cause, before the engine moves to the next provider. */
+/**
+ * Number of failed runs, from lack of memory or an unknown cause, that are tolerated before the next
+ * provider.
+ */
 const FAILED_RUNS = 1;
 
-/** Places the workers of an engine: on the first provider of its list that works. */
+/** Places the workers of an engine on the first provider of its list that works. */
 export class Placing {
   readonly #options: PlacingOptions;
   readonly #shared: DeviceCells;
@@ -74,10 +77,10 @@ export class Placing {
   }
 
   /**
-   * Handles a provider's failure: moves to the next one, unless another worker has already reported it or the
-   * failure is tolerated.
+   * Handles a provider's failure: moves to the next provider, unless another worker has already reported it
+   * or the failure is tolerated.
    * @param when failures at load or warm-up are never tolerated
-   * @returns whether there is a provider to start on
+   * @returns whether another provider is available
    */
   failed(error: ProviderError, when: "at load" | "later"): boolean {
     if (error.provider !== this.provider) return true;

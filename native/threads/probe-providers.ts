@@ -22,7 +22,7 @@ export async function probeProviders(
   const worker = new Worker(ENTRY, { name: "provider-probe", workerData: placements });
   const ended = once(worker, "exit");
   const [answers] = (await once(worker, "message")) as [ProbeAnswers];
-  // Its end releases the runtime's resources: nothing else may start before.
+  // The thread's end releases the runtime's resources: nothing else may start earlier.
   await ended;
   const missing = new Map<Provider, string>();
   for (const [index, { provider }] of places.entries()) {

@@ -16,13 +16,13 @@ import type { ModelPackage } from "../models/package.js";
 import type { SharedPlacement } from "../models/placement.js";
 import type { EncoderState } from "../models/state-rows.js";
 
-/** Both sides check it, so that builds never mix. */
+/** Version of the protocol; both sides check it, so that builds never mix. */
 export const PROTOCOL_VERSION = 6;
 
-/** Passed to a worker at its start. */
+/** Data that a worker receives at its start. */
 export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly protocolVersion: typeof PROTOCOL_VERSION;
-  /** As read and checked by the main thread. */
+  /** The package, read and checked by the main thread. */
   readonly model: ModelPackage<M>;
   readonly intraOpThreads: number;
   readonly placement: SharedPlacement;
@@ -43,9 +43,9 @@ export const SYNTHESIS_CELL = { runs: 0, rows: 1, busyMicros: 2, count: 3 } as c
 
 export type WorkerStatus =
   | { readonly type: "ready"; readonly protocolVersion: number; readonly warmupMs: number }
-  /** Instead of `ready`. */
+  /** Sent in place of `ready`. */
   | ({ readonly type: "failed" } & Failure)
-  /** After `ready`, before the thread ends: the provider has failed. */
+  /** Sent after `ready`, before the thread ends, if the provider failed. */
   | { readonly type: "lost"; readonly message: string; readonly provider: ProviderFailure };
 
 interface ProviderFailure {
@@ -75,9 +75,9 @@ export function errorOf({ code, message, provider }: Failure): ServiceError {
 
 /** Position from which a session can be replayed: everything before it is final or silence. */
 export interface ResumePoint {
-  /** A multiple of the frame size. */
+  /** Position in samples, a multiple of the frame size. */
   readonly sample: number;
-  /** The previous utterance was cut in speech, see `Endpointer`. */
+  /** Whether the previous utterance was cut during speech, see `Endpointer`. */
   readonly isMidSpeech: boolean;
   /** Absent before the first speech, and from processes of older versions. */
   readonly speaker?: SpeakerState;
@@ -87,19 +87,19 @@ export type ToLiveWorker =
   | {
       readonly type: "open";
       readonly session: number;
-      /** Rises each time the session joins a worker; answers with an older epoch are dropped. */
+      /** Increases each time the session joins a worker; answers with an older epoch are dropped. */
       readonly epoch: number;
       readonly ring: SharedArrayBuffer;
       readonly from: ResumePoint;
-      /** Marks that will not be sent again by `finalize`, see `PcmRing.marks`. */
+      /** Number of marks that `finalize` will not send again, see `PcmRing.marks`. */
       readonly marks: number;
       readonly nextUtterance: number;
-      /** Another worker has reported text of that utterance. */
+      /** Whether another worker has reported text of that utterance. */
       readonly wasShown: boolean;
       readonly endOfUtteranceMs: number;
       readonly endpointing: Endpointing;
       readonly wantsPartials: boolean;
-      /** Report each pause, see `isPause`. */
+      /** Whether to report each pause, see `isPause`. */
       readonly wantsPauses?: boolean;
       readonly hotWords: readonly HotWord[];
       /** Trace context of the session, for a worker in another process. */
@@ -129,7 +129,7 @@ export type LiveWorkerAnswer =
       readonly endSample: number;
       /** Leading code points that will not change; all of them if absent. */
       readonly stable?: number;
-      /** The speaker has been silent for half of the threshold; only with `wantsPauses`. */
+      /** Whether the speaker has been silent for half of the threshold; only with `wantsPauses`. */
       readonly isPause?: boolean;
     }
   | {
@@ -148,7 +148,9 @@ export type LiveWorkerAnswer =
     }
   /** No utterance is open, and the audio before `resume` is no longer needed. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
-  /** A `finalize` mark is reached, and the finals before it are reported. Older processes never report it. */
+  /**
+   * A `finalize` mark was reached, and the finals before it were reported. Older processes never send this.
+   */
   | {
       readonly type: "finalized";
       readonly session: number;
@@ -168,7 +170,7 @@ export interface LivePace {
 export type ToSynthesisWorker =
   | {
       readonly type: "speak";
-      /** Rises from job to job. */
+      /** Increases from job to job. */
       readonly jobId: number;
       readonly job: SynthesisJob;
       /** Time until the piece, or its first chunk, is due; see `dueAtMs`. */
@@ -176,13 +178,13 @@ export type ToSynthesisWorker =
       /** Time until its playback starts; null for immediate playback. */
       readonly playsInMs: number | null;
     }
-  /** Takes effect before the next run; answered with `gave-up` if the job is not done. */
+  /** Cancels a job before its next run; answered with `gave-up` if the job is not done. */
   | { readonly type: "cancel"; readonly jobId: number }
   | { readonly type: "stop" };
 
 export type FromSynthesisWorker =
   | WorkerStatus
-  /** Before the first samples of a piece with growing chunks; see `SpeakOptions.onBounds`. */
+  /** Sent before the first samples of a piece with growing chunks; see `SpeakOptions.onBounds`. */
   | { readonly type: "begun"; readonly jobId: number; readonly characterBounds: Int32Array }
   /** The next `sampleCount` samples in the worker's PCM queue belong to this job. */
   | { readonly type: "pcm"; readonly jobId: number; readonly sampleCount: number }
@@ -225,9 +227,9 @@ export type SpeakerTask =
   | {
       readonly type: "group-speakers";
       readonly windows: readonly SpeakerWindow[];
-      /** At the model's rate. */
+      /** Number of samples at the model's rate. */
       readonly sampleCount: number;
-      /** Null if unknown. */
+      /** Number of speakers; null if unknown. */
       readonly speakerCount: number | null;
       readonly cell: SharedArrayBuffer;
     };
@@ -267,11 +269,11 @@ export interface FilePiece {
   /** End of its audio, and upper bound for the times of its words. */
   readonly endSample: number;
   readonly speechMean: number;
-  /** It was cut off from earlier speech, and is encoded as if nothing preceded it. */
+  /** Whether it was cut off from earlier speech, and is encoded as if nothing preceded it. */
   readonly isCutBefore: boolean;
-  /** It was cut off from later speech, and is encoded as if silence followed it. */
+  /** Whether it was cut off from later speech, and is encoded as if silence followed it. */
   readonly isCutBehind: boolean;
-  /** In order; together they cover every frame of it. */
+  /** Parts in order; together they cover all of its frames. */
   readonly parts: readonly EncodedPart[];
   readonly hotWords: readonly HotWord[];
   /** The cell of the piece's file; see `FILE_TASK_CELL`. */
@@ -280,7 +282,7 @@ export interface FilePiece {
 
 export interface DecodedPiece {
   readonly text: string;
-  /** Seconds from the start of the file. */
+  /** Words with times in seconds from the start of the file. */
   readonly words: readonly FileWord[];
 }
 
@@ -289,7 +291,7 @@ export interface WavSource {
   readonly header: WavHeader;
   /** The only channel to read, from 0; all are averaged if absent. */
   readonly channel?: number;
-  /** Samples per channel at its own rate, according to the size of the file, not its header. */
+  /** Number of samples per channel at the file's own rate, from the size of the file, not from its header. */
   readonly sampleCount: number;
 }
 
@@ -297,7 +299,7 @@ export interface WavSource {
 export interface PcmSource {
   /** Int16, mono, at the model's rate. */
   readonly samples: SharedArrayBuffer;
-  /** Position of the first of them in the file. */
+  /** Position of the first sample in the file. */
   readonly startSample: number;
   /** Length of the whole file at the model's rate; silence follows. */
   readonly sampleCount: number;

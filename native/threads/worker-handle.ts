@@ -16,7 +16,7 @@ export interface WorkerHandleOptions<From> {
 
 /**
  * A worker thread that is loaded and warmed up. It is never terminated from outside, which would abort the
- * process if the thread is inside onnxruntime: it is asked to stop, and ends between two runs.
+ * process if the thread is inside onnxruntime: `stop` asks it to end, and it ends between two runs.
  */
 export class WorkerHandle<To> {
   /** Resolves to null after `stop`, else to the reason why the thread ended. Never rejects. */
@@ -110,6 +110,6 @@ function listen<From extends { readonly type: string }>(
     if (status.type === "failed") failed(errorOf(status));
     else if (status.type === "lost") onLost(errorOf({ code: "WORKER_LOST", ...status }));
     else if (status.protocolVersion === PROTOCOL_VERSION) ready(status.warmupMs);
-    else failed(new ServiceError("WORKER_LOST", `${options.name} speaks another protocol version`));
+    else failed(new ServiceError("WORKER_LOST", `${options.name} uses another protocol version`));
   });
 }

@@ -65,7 +65,7 @@ function framesOf({ startFrame, endFrame }: FilePiece): number {
   return endFrame - startFrame;
 }
 
-/** @throws {ProviderError} all pieces must go to another worker */
+/** @throws {ProviderError} if all pieces must move to another worker */
 function outcomeOf(error: unknown): FileAnswer<never> {
   if (error instanceof ProviderError) throw error;
   return failureOf(error);
@@ -106,7 +106,7 @@ async function encodeLeads(
 /** The files of a task's pieces. */
 class OpenFiles {
   readonly #rateHz: number;
-  /** By path and channel, or by source for audio in memory. */
+  /** Files by path and channel, or by source for audio in memory. */
   readonly #files = new Map<unknown, Promise<FileAudio>>();
 
   constructor(rateHz: number) {
@@ -190,7 +190,7 @@ async function encodedOf(piece: FilePiece, audio: FileAudio, model: RecognizerMo
   return encoded;
 }
 
-/** Encodes frames without earlier context, and some silence after them. */
+/** Encodes frames without earlier context, followed by some silence. */
 async function encodeAlone(
   audio: FileAudio,
   model: RecognizerModel,

@@ -7,9 +7,12 @@ import { ServiceError } from "../../core/domain/errors.js";
 import { loadBinding } from "../beam/binding.js";
 import type { AudioSource, PcmSource, WavSource } from "../threads/protocol.js";
 
-/** Three times as fast as TypeScript, in which resampling 44.1 kHz takes longer than the encoder. */
+/**
+ * The native version is three times as fast as TypeScript, in which resampling 44.1 kHz takes longer than the
+ * encoder.
+ */
 const convolve = loadBinding().binding?.resample ?? null;
-/** Most headers have 44 bytes. */
+/** Size of the first read; most headers have 44 bytes. */
 const FIRST_BYTES = 4_096;
 
 /** @throws {ServiceError} `AUDIO_UNREADABLE` */
@@ -34,7 +37,7 @@ export function samplesAt({ header, sampleCount }: WavSource, rateHz: number): n
 
 /** Reads samples of a WAV file at a model's rate; results do not depend on where reading starts. */
 export class WavAudio {
-  /** At the model's sample rate. */
+  /** Number of samples at the model's rate. */
   readonly sampleCount: number;
   readonly #file: FileHandle;
   readonly #source: WavSource;
@@ -96,9 +99,9 @@ export class WavAudio {
   }
 }
 
-/** Samples of a file at the model's rate. */
+/** Audio of a file at the model's rate. */
 export interface FileAudio {
-  /** At the model's rate. */
+  /** Number of samples at the model's rate. */
   readonly sampleCount: number;
   /** Reads mono, -1 to 1; silence after the end. @throws {ServiceError} `INTERNAL` if samples are missing */
   read(span: SampleSpan): Promise<Float32Array>;

@@ -8,7 +8,7 @@ import { obeyCell } from "./task-cell.js";
 
 /**
  * Runs the encoder over a part of a file. A part without a state starts with the model's context before it.
- * @param mostFrames per run of the encoder; does not change the result
+ * @param mostFrames maximum frames per run of the encoder; does not change the result
  * @throws {ServiceError} `CANCELLED`
  */
 export async function hearPart(

@@ -10,7 +10,7 @@ import { awaitOtherWorkers } from "./task-cell.js";
 
 export interface TaskOptions {
   readonly rows: Pick<BatchRows, "fileRows" | "hearFrames">;
-  /** Shapes to run for warm-up: devices compile each shape. */
+  /** Shapes to run for warm-up, because devices compile each shape. */
   readonly shapes: "usual shapes" | "every shape";
   readonly speakers: Pick<SpeakerWorker, "perform">;
 }
@@ -21,7 +21,7 @@ const USUAL: TaskOptions = {
   speakers: new SpeakerWorker(null, { intraOpThreads: 1 }),
 };
 
-/** Runs a task. @returns its value; for tasks that each worker runs once, the thread id */
+/** Runs a task. @returns its value, or the thread id for tasks that each worker runs once */
 export async function performTask(
   task: FileTask,
   loaded: Recognizer,

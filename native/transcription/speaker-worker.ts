@@ -13,13 +13,13 @@ import { obeyCell } from "./task-cell.js";
 type HearTask = Extract<SpeakerTask, { type: "hear-speakers" }>;
 type GroupTask = Extract<SpeakerTask, { type: "group-speakers" }>;
 
-/** Performs a worker's tasks on speakers; loads the model for the first one. */
+/** Performs a worker's speaker tasks; loads the model for the first one. */
 export class SpeakerWorker {
   readonly #package: ModelPackage<DiarizationManifest> | null;
   readonly #options: GraphOptions;
   #model: Promise<SpeakerModel> | null = null;
 
-  /** @param options threads; the graphs always run on the CPU */
+  /** @param options number of threads; the graphs always run on the CPU */
   constructor(
     model: ModelPackage<DiarizationManifest> | null,
     { intraOpThreads }: Pick<GraphOptions, "intraOpThreads">,
@@ -31,7 +31,7 @@ export class SpeakerWorker {
   /** @throws {ServiceError} `DIARIZATION_UNAVAILABLE`, `MODEL_BROKEN`, `CANCELLED` */
   async perform(task: SpeakerTask): Promise<readonly SpeakerWindow[] | readonly SpeakerTurn[]> {
     if (this.#package === null)
-      throw new ServiceError("DIARIZATION_UNAVAILABLE", "this worker has no model for diarization");
+      throw new ServiceError("DIARIZATION_UNAVAILABLE", "this worker has no diarization model");
     if (task.type === "group-speakers") return turnsOf(task, this.#package.manifest);
     this.#model ??= diarizationFamilyOf(this.#package.manifest).load(this.#package, this.#options);
     return hearWindows(task, await this.#model);

@@ -6,7 +6,9 @@ export const FILE_TASK_CELL = { goOn: 0, giveUp: 1 } as const;
 /** Int32 cells shared by workers during warm-up: the number of warm workers, and a flag for a failed one. */
 export const WARM_UP_CELL = { warm: 0, failed: 1, count: 2 } as const;
 
-/** Blocks until all workers are warm or one has failed: a fast worker must not take another's task. */
+/**
+ * Blocks until all workers are warm or one has failed, because a fast worker must not take another's task.
+ */
 export function awaitOtherWorkers(cell: Int32Array, workerCount: number): void {
   const { warm, failed } = WARM_UP_CELL;
   Atomics.add(cell, warm, 1);

@@ -13,7 +13,7 @@ const LIBRARIES = ["libc6", "libstdc++6", "libgcc-s1", "libatomic1"];
 /** Tests to run, and the parts of the checkout that they need. */
 const TESTS = ["native-beam-search", "native-resample"];
 const LINKED = ["node_modules", "models", "test", "actors", "core", "src", "package.json"];
-/** Emulation is about 30 times slower. */
+/** Environment of the tests; emulation is about 30 times slower. */
 const ENVIRONMENT = { BEAM_RUNS: "40" };
 const WITHIN_MS = 590_000;
 /** Same as in binding.gyp. */
@@ -25,7 +25,7 @@ const FLAGS = [
 /** @returns {number} an exit code */
 export function tryArm64() {
   if (process.platform !== "linux" || process.getuid() !== 0) {
-    console.log("skipped: only root of Linux can fetch packages of another architecture");
+    console.log("skipped: fetching packages of another architecture requires root on Linux");
     return 0;
   }
   prepare();
@@ -77,7 +77,7 @@ function layOut() {
   const beam = join(CHECKOUT, "native/beam");
   mkdirSync(join(beam, "build/Release"), { recursive: true });
   for (const name of LINKED) symlinkSync(join(root, name), join(CHECKOUT, name));
-  // Copies, because modules look for the addon relative to their real path.
+  // Copy these, because modules look for the addon relative to their real path.
   for (const name of ["dist", "scripts"]) cpSync(join(root, name), join(CHECKOUT, name), { recursive: true });
   const sources = readdirSync(join(root, "native/beam")).filter((name) => name.endsWith(".cc"));
   const headers = ["node_modules/node-addon-api", ".cache/runtimes/arm64/node_modules/node-24/include/node"];

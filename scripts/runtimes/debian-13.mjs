@@ -9,14 +9,14 @@ const IN_ROOT = fileURLToPath(new URL("in-root.sh", import.meta.url));
 const FOLDER = join(root, ".cache/runtimes/debian-13");
 const PUBLIC_MIRROR = "http://deb.debian.org/debian";
 const SUITE = "trixie";
-/** In addition to the essential ones: libraries of Node, and programs of the attack tests. */
+/** Packages in addition to the essential ones: Node's libraries, and programs for the attack tests. */
 const PACKAGES = ["libstdc++6", "libatomic1", "ca-certificates", "procps", "mount", "util-linux", "iproute2"];
 const WITHIN_MS = 540_000;
 
 /** Returns why Debian 13 cannot run here; null if it can. */
 export function whyNoDebian13() {
   if (process.platform !== "linux") return "only Linux has chroot with mount namespaces";
-  if (process.getuid() !== 0) return "only root can make and enter a Debian 13";
+  if (process.getuid() !== 0) return "only root can create and enter a Debian 13";
   return spawnSync("unshare", ["--mount", "true"]).status === 0 ? null : "mounts are not allowed here";
 }
 
@@ -49,7 +49,7 @@ export function bootstrapDebian13(folder, packages, options) {
     ...options,
     "--mode=root",
     `--include=${packages.join(",")}`,
-    // Without translations and documentation.
+    // Omit translations and documentation.
     "--aptopt=Acquire::Languages none",
     "--dpkgopt=path-exclude=/usr/share/doc/*",
     "--dpkgopt=path-exclude=/usr/share/locale/*",

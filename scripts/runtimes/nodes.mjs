@@ -24,7 +24,7 @@ export function hasNodes() {
 
 /** Fetches missing versions; Node 20 only if it is requested. @throws if npm fails */
 export function fetchNodes(majors = NODES) {
-  if (!hasNodes()) return console.log("skipped: the Node binaries that are pinned are for x64 Linux");
+  if (!hasNodes()) return console.log("skipped: the pinned Node binaries are only for x64 Linux");
   if (majors.every((major) => nodePath(major) !== null)) return;
   mkdirSync(FOLDER, { recursive: true });
   for (const name of ["package.json", "package-lock.json"]) cpSync(join(here, name), join(FOLDER, name));

@@ -38,7 +38,7 @@ export const keysCommand: Command = {
     ["--org ORG", "create: the key's organization (default: the only one); list: its keys"],
     ["--name NAME", "create: what the key is for"],
     ["--monthly-credits N", "create, limit: most credits in a calendar month, UTC"],
-    ["--endpoints LIST", `create, limit: allow only some of ${KEY_ENDPOINTS.join(", ")}`],
+    ["--endpoints LIST", `create, limit: of ${KEY_ENDPOINTS.join(", ")}`],
     ["--expires WHEN", "create, limit: a date, a time or a duration, such as 90d"],
     ["--overlap TIME", "rotate: how long the old secret works, up to 30d (default: 24h)"],
   ],

@@ -29,6 +29,7 @@ import { statusCommand } from "./status.js";
 import { transcribeCommand } from "./transcribe.js";
 import { usageCommand } from "./usage.js";
 import { usersCommand } from "./users.js";
+import { vocabularyCommand } from "./vocabulary.js";
 import { vouchersCommand } from "./vouchers.js";
 
 export const COMMANDS: Commands = {
@@ -42,6 +43,7 @@ export const COMMANDS: Commands = {
     speak: speakCommand,
     transcribe: transcribeCommand,
     listen: listenCommand,
+    vocabulary: vocabularyCommand,
   },
   Models: {
     models: modelsCommand,

@@ -24,6 +24,7 @@ import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import type { Speech, SpeechFrame, SpeechRequest } from "./speech-types.js";
 import { ACCEPT_EVENTS, readTranscript } from "./transcript-events.js";
 import type { Transcription } from "./transcription-types.js";
+import { Vocabulary } from "./vocabulary.js";
 
 export interface ClientOptions {
   /** Address of the service, such as "https://speech.example.org"; may include a path. */
@@ -107,6 +108,8 @@ const DEFAULT_MAX_RETRIES = 2;
 export class ServiceClient {
   /** Transcriptions that continue after their request ends. */
   readonly jobs: Jobs;
+  /** Hot words and pronunciations for all requests of the organization. */
+  readonly vocabulary: Vocabulary;
   readonly #requester: Requester;
   readonly #live: LiveEndpoint;
   readonly #baseUrl: URL;
@@ -126,6 +129,7 @@ export class ServiceClient {
     const { audioBodyOf: bodyOf = audioBodyOf } = platform;
     const parts = { requester: this.#requester, url: this.#sttUrl, authorization: this.#authorization };
     this.jobs = new Jobs<AudioSource>({ ...parts, bodyOf });
+    this.vocabulary = new Vocabulary({ ...parts, url: this.#baseUrl });
     const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
     this.#live = {
       url: serviceUrl(options.streamUrl ?? options.baseUrl),

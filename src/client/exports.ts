@@ -32,3 +32,4 @@ export type * from "./speech-types.js";
 export { type SubtitleOptions, toSrt, toVtt, type WordsToShow } from "./subtitles.js";
 export type * from "./transcription-types.js";
 export type { UploadProgress } from "./transport.js";
+export type { Vocabulary, VocabularyWords } from "./vocabulary.js";

@@ -15,6 +15,8 @@ export interface LiveOptions {
   readonly words?: boolean | undefined;
   /** Words and phrases to prefer, at most 100, spelled with the model's letters. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Whether the organization's stored hot words apply too; default true. */
+  readonly organizationDefaults?: boolean | undefined;
   /** Adds `display_text` with capitals, punctuation and digits to finals; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
@@ -79,9 +81,10 @@ export interface LiveDone {
 /** Returns the options as query parameters of `/v1/stream`. */
 export function liveQuery(options: LiveOptions): URLSearchParams {
   const { model, endOfUtteranceMs, endpointing, partials, words, hotWords, channelCount } = options;
+  const { organizationDefaults: organization_defaults } = options;
   const hotwords = formatHotWords(hotWords);
   return queryOf({
-    ...{ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords },
+    ...{ model, eou_ms: endOfUtteranceMs, endpointing, partials, words, hotwords, organization_defaults },
     ...readingQuery(options),
     ...(channelCount !== undefined && { channels: "split", channel_count: channelCount }),
   });

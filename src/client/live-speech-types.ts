@@ -116,8 +116,9 @@ export type LiveSpeechMessage =
 
 /** Returns the options as query parameters of `/v1/tts/live`. */
 export function liveSpeechQuery(options: LiveSpeechOptions): URLSearchParams {
-  const { model, voice, speed, nfe, normalize, seed, room_tone, sampleRateHz } = options;
-  return queryOf({ model, voice, speed, nfe, normalize, seed, room_tone, sample_rate: sampleRateHz });
+  const { model, voice, speed, nfe, normalize, seed, organization_defaults, room_tone } = options;
+  const manner = { model, voice, speed, nfe, normalize, seed, organization_defaults, room_tone };
+  return queryOf({ ...manner, sample_rate: options.sampleRateHz });
 }
 
 export const NOTHING_SENT: SentSpeech = { audioSeconds: 0, characters: 0, creditsCharged: 0 };

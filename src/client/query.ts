@@ -51,6 +51,8 @@ export interface RecordingOptions extends BilledOptions {
   readonly speakers?: number | undefined;
   /** Words and phrases to prefer, at most 100, in letters of the model. */
   readonly hotWords?: readonly HotWord[] | undefined;
+  /** Whether the organization's stored hot words apply too; default true. */
+  readonly organizationDefaults?: boolean | undefined;
   /** Adds `display_text`: capitals, punctuation and figures; default false. */
   readonly display?: boolean | undefined;
   /** Numbers in `display_text`; the default `auto` keeps small numbers as words. */
@@ -80,6 +82,7 @@ export function transcribeQuery(
   const { model, timestamps, diarize, speakers, hotWords, channels, raw } = options;
   return {
     ...{ model, timestamps: timestamps || undefined, hotwords: formatHotWords(hotWords) },
+    organization_defaults: options.organizationDefaults,
     ...{ diarize: diarize || undefined, speakers },
     ...readingQuery(options),
     channels,

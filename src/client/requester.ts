@@ -22,7 +22,7 @@ export interface BilledOptions extends CallOptions {
 }
 
 export interface RequestPlan {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody;

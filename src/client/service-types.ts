@@ -76,7 +76,9 @@ export interface KeyInfo {
   /** Credits held for its running work. */
   readonly held: number;
   /** Endpoints that it is limited to; null for all. */
-  readonly endpoints: readonly ("tts" | "transcribe" | "live" | "jobs" | "account:read")[] | null;
+  readonly endpoints:
+    | readonly ("tts" | "transcribe" | "live" | "jobs" | "account:read" | "account:write")[]
+    | null;
   readonly expires_at: string | null;
 }
 

@@ -16,6 +16,8 @@ export interface SpeechRequest {
   readonly seed?: number | undefined;
   /** Pronunciations of words in the text, at most 100. */
   readonly pronunciations?: readonly Pronunciation[] | undefined;
+  /** Whether the organization's stored pronunciations apply too; default true. */
+  readonly organization_defaults?: boolean | undefined;
   /** Adds noise at -70 dB, so that pauses are not digital silence; default true. */
   readonly room_tone?: boolean | undefined;
 }

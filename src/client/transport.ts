@@ -16,7 +16,7 @@ export type RequestBody =
     };
 
 export interface TransportRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | null;

@@ -10,10 +10,10 @@ import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./router.js";
 import { isTemporaryKey } from "./signed-credentials.js";
 
-export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
+export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots" | "vocabularies">;
 
 /**
- * Checks the key and the organization's limits, and returns the caller.
+ * Checks the key and the organization's limits, and returns the caller, with the organization's words for work.
  *
  * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests
  *   without cost
@@ -23,19 +23,21 @@ export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
   if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
   const { span } = exchange;
-  const identity = await inSpan(span.child("admission"), async () => {
+  const { identity, vocabulary } = await inSpan(span.child("admission"), async () => {
     const key = isDeepgramPath(exchange.request.path)
       ? tokenKey(exchange.request)
       : bearerKey(exchange.request);
     const known = await authenticate(key, deps.keys);
     requireEndpoint(known.endpoints, exchange.request.method, exchange.route ?? exchange.request.path);
     if (kind !== null) exchange.onEnd(deps.slots.take(known, kind));
-    return known;
+    const words = kind === null ? null : await deps.vocabularies.of(known.organizationId);
+    return { identity: known, vocabulary: words };
   });
   const onModelWait = (waitedMs: number) => exchange.waitedForModel(waitedMs);
   const endpoint = exchange.route ?? exchange.request.path;
   const mostAtOnce = kind === null ? {} : { mostAtOnce: deps.slots.limitOf(identity, kind) };
-  return { requestId: exchange.requestId, identity, endpoint, ...mostAtOnce, span, onModelWait };
+  const words = vocabulary === null ? {} : { vocabulary };
+  return { requestId: exchange.requestId, identity, endpoint, ...mostAtOnce, ...words, span, onModelWait };
 }
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;

@@ -3,6 +3,7 @@ import { isUnpaid, ServiceError } from "../../core/domain/errors.js";
 import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
+import { type OrganizationDefaults, pickedDefaults } from "../../core/protocol/organization-defaults.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import type { Exchange } from "./exchange.js";
 import { AnswerCopy } from "./kept-answers.js";
@@ -172,14 +173,14 @@ function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string,
 const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";
 
-/**
- * Returns a synthesis request in the form used for its fingerprint. Room tone, the default, does not change
- * it.
- */
+/** Returns a synthesis request for its fingerprint, which defaults added later do not change. */
 export function speechForFingerprint(request: SynthesisRequest) {
-  const { model, room_tone } = request;
-  // The members keep their order, and undefined ones are not serialized.
-  return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
+  const { model, room_tone, organization_defaults } = request;
+  // Members keep their order, and undefined ones are not serialized.
+  return {
+    ...{ ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false },
+    organization_defaults: organization_defaults === false ? false : undefined,
+  };
 }
 
 /** Returns the part that the model adds to the fingerprint of a transcription. */
@@ -189,4 +190,9 @@ export function modelForFingerprint(asked: {
 }): readonly string[] {
   const { name } = asked.model;
   return asked.isModelNamed && name !== FIRST_HEARING ? [name] : [];
+}
+
+/** Returns what leaving out the organization's stored words adds to the fingerprint of a transcription. */
+export function defaultsForFingerprint(asked: OrganizationDefaults): readonly OrganizationDefaults[] {
+  return asked.organizationDefaults === false ? [pickedDefaults(asked)] : [];
 }

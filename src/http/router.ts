@@ -18,6 +18,7 @@ import type { AnswerFiles } from "./kept-answers.js";
 import type { KeyEndings } from "./key-endings.js";
 import type { OrganizationSlots, RunningWork, SpeechBudget } from "./running-work.js";
 import type { StreamTokens } from "./signed-credentials.js";
+import type { Vocabularies } from "./vocabularies.js";
 
 /**
  * A route. GET also answers HEAD. `/*` at the end of a path matches everything below it, `:name` one segment.
@@ -53,6 +54,7 @@ export interface RouteDeps {
   readonly tokens: StreamTokens;
   readonly secrets: ClientSecrets;
   readonly slots: OrganizationSlots;
+  readonly vocabularies: Vocabularies;
   /** An existing folder for uploads. They are deleted when their requests end. */
   readonly spoolDir: string;
   /** Limits the disk space of uploads; unlimited if absent. */

@@ -88,7 +88,8 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const begun = begin(dialect, { request, config }, requestId, deps);
       deps.slots.check(identity, dialect.work, begun.sessionCount);
       const mostAtOnce = deps.slots.limitOf(identity, dialect.work);
-      const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
+      const vocabulary = await deps.vocabularies.of(identity.organizationId);
+      const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, vocabulary, span };
       await deps.conversations.requireCredit(caller, dialect.work);
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");

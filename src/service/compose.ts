@@ -33,6 +33,7 @@ import { type InstalledModels, readInstalledModels } from "./installed-models.js
 import { type Machine, readMachine } from "./machine.js";
 import { missingProviders, Placements } from "./placements.js";
 import { openPublicSide } from "./public-side.js";
+import { withStoredWords } from "./stored-words.js";
 import type { Transport } from "./transport.js";
 import { type Repeat, repeatByTimer } from "./watch-endings.js";
 import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";
@@ -98,7 +99,7 @@ export async function startService({
     base.metrics.observeLiveLateness(() => liveLateness(engines));
     const reader = startReader(base, installed, owned);
     const talking = { ...base, engines, reader, catalog: installed.catalog };
-    const conversations = makeConversations(talking);
+    const conversations = withStoredWords(makeConversations(talking));
     const side = await openPublicSide(
       {
         ...{ ...base, entries, passwordCost, repeat, engines, conversations },

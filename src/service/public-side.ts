@@ -94,6 +94,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     idempotency: store.startIdempotency(meter.serviceId),
     answers,
     reports: store.accountReports,
+    vocabularies: store.vocabularies,
     urls,
     decoders: openLiveDecoders(parts, owned),
     jobs,

@@ -12,6 +12,7 @@ import type {
 } from "../../core/ports/front.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { NO_TRACER, type Span, type Tracer } from "../../core/ports/span.js";
+import type { VocabularyStore } from "../../core/ports/vocabulary-store.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
 import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
 import { newRequestId } from "../front/shared/request-head.js";
@@ -20,11 +21,14 @@ import { Exchange, preflightHeaders } from "../http/exchange.js";
 import { KeyEndings } from "../http/key-endings.js";
 import { type Route, type RouteDeps, Router } from "../http/router.js";
 import { OrganizationSlots, RunningWork } from "../http/running-work.js";
+import { Vocabularies } from "../http/vocabularies.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
+export interface TransportDeps
+  extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings" | "vocabularies"> {
   readonly endings?: KeyEndings;
   readonly front: FrontKind;
+  readonly vocabularies: VocabularyStore;
   /** Creates the front; tests replace it. */
   readonly makeFront?: (handlers: FrontHandlers) => Front;
   readonly clock?: RouteDeps["clock"];
@@ -59,7 +63,8 @@ export function createTransport(deps: TransportDeps): Transport {
   const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
   const endings = deps.endings ?? new KeyEndings();
-  const routeDeps: RouteDeps = { ...deps, running, clock, slots, endings };
+  const vocabularies = new Vocabularies({ store: deps.vocabularies, clock, log: deps.log });
+  const routeDeps: RouteDeps = { ...deps, running, clock, slots, endings, vocabularies };
   const router = new Router([
     ...createRoutes(routeDeps),
     ...(deps.extraRoutes ?? []),

@@ -10,6 +10,7 @@ import type { ConsoleStore, SessionPlaces } from "../../core/ports/console-store
 import type { Idempotency } from "../../core/ports/idempotency.js";
 import type { KeyStore } from "../../core/ports/key-store.js";
 import type { TokenUses } from "../../core/ports/token-uses.js";
+import type { VocabularyStore } from "../../core/ports/vocabulary-store.js";
 import type { Config } from "../settings/settings.js";
 import { ApiKeys } from "./accounts/api-keys.js";
 import { PostgresAttempts } from "./accounts/attempts.js";
@@ -22,6 +23,7 @@ import { PostgresPasswordResets } from "./accounts/password-resets.js";
 import { accountReports, PostgresReports } from "./accounts/reports.js";
 import { UsedTokens } from "./accounts/used-tokens.js";
 import { sessionPlaces } from "./accounts/users.js";
+import { PostgresVocabularies } from "./accounts/vocabularies.js";
 import { ensureDevelopmentKey } from "./development-key.js";
 import { type JobLimits, openJobs, type StoredJobs } from "./jobs/open-jobs.js";
 import { Accounts } from "./ledger/accounts.js";
@@ -117,6 +119,7 @@ export class Store {
   readonly accountReports: AccountReports;
   readonly places: SessionPlaces;
   readonly tokenUses: TokenUses;
+  readonly vocabularies: VocabularyStore;
   /** The database's clock. */
   readonly sharedClock: SharedClock;
   /** Settles with the reason if the private database is given up after too many crashes. */
@@ -162,6 +165,7 @@ export class Store {
     this.places = sessionPlaces(this.console.users, log);
     this.#usedTokens = new UsedTokens(sql, log);
     this.tokenUses = this.#usedTokens;
+    this.vocabularies = new PostgresVocabularies(sql);
     this.#idempotencyKeys = new IdempotencyKeys(sql);
   }
 

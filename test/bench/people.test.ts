@@ -18,7 +18,7 @@ test("a table has named columns, or a path and a sentence", () => {
   assert.deepEqual(parseTable(commonVoice, "t"), [row("kk")]);
   assert.deepEqual(parseTable("\uFEFFpath\tsentence\r\na.mp3\tСәлем.\r\n", "t"), [row("")]);
   assert.deepEqual(parseTable("a.mp3\tСәлем.", "t"), [row("")]);
-  assert.throws(() => parseTable("a.mp3\tСәлем.\nb.mp3", "my.tsv"), /my\.tsv, line 2: it must hold a path/);
+  assert.throws(() => parseTable("a.mp3\tСәлем.\nb.mp3", "my.tsv"), /my\.tsv, line 2: must have a path/);
 });
 
 test("recordings are next to the table or in clips, and sets are named by folder and locale", async () => {
@@ -47,8 +47,11 @@ test("recordings are next to the table or in clips, and sets are named by folder
     ["cv/ru"],
   );
   await writeFile(join(folder, "own/more.tsv"), "3.wav\tүш\n");
-  await assert.rejects(readTranscripts(folder, null), /several tables \(list\.tsv, more\.tsv\): say which/);
-  await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no table/);
+  await assert.rejects(
+    readTranscripts(folder, null),
+    /several tables \(list\.tsv, more\.tsv\): choose one with/,
+  );
+  await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /has no table/);
 });
 
 test("numbers become words in Kazakh but stay digits in Russian", () => {
@@ -108,7 +111,10 @@ test("two recognisers are scored on a folder of recordings; a second run uses th
   assert.equal(first.code, 0, first.stderr);
   assert.match(first.stdout, /### tiny-gigaam-ctc .*\n\n\| set \| n \| minutes \|/);
   assert.match(first.stdout, /\| ru \| 2 \| 0\.\d \|/);
-  assert.match(first.stdout, /1 could not be heard, the first: .*broken\.flac: Cannot decode.*1 are missing/);
+  assert.match(
+    first.stdout,
+    /1 could not be transcribed, the first: .*broken\.flac: Cannot decode.*1 are missing/,
+  );
   assert.match(first.stdout, /WER of tiny-gigaam-ctc over tiny-nemo-ctc, points/);
   const report = JSON.parse(await readFile(join(folder, "out.json"), "utf8"));
   assert.deepEqual(
@@ -134,8 +140,8 @@ test("a folder without recordings and a missing recogniser are reported in one l
     });
   const empty = await run(await temporaryFolder(), "--model", "tiny-gigaam-ctc");
   assert.deepEqual([empty.code, empty.stdout], [1, ""]);
-  assert.match(empty.stderr, /^Cannot evaluate: \S+ holds no table \(\.tsv\), nor does a folder below it\n$/);
+  assert.match(empty.stderr, /^Cannot evaluate: \S+ has no table \(\.tsv\), nor does a folder below it\n$/);
   const unknown = await run(SPEECH, "--model", "nobody");
   assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /^Cannot evaluate: no recogniser nobody in .*, there are: tiny-gigaam-ctc, /);
+  assert.match(unknown.stderr, /^Cannot evaluate: no recogniser nobody in .*, found: tiny-gigaam-ctc, /);
 });

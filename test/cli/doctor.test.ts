@@ -69,7 +69,7 @@ test("doctor reports why an engine was not measured", () => {
     ...{ provider: "webgpu", works: true, reason: null, missing: [] },
     engines: [
       { engine: "live", model: "a", worth, unmeasured: null },
-      { engine: "files", model: "a", worth: null, unmeasured: "did not end within 120 s" },
+      { engine: "files", model: "a", worth: null, unmeasured: "did not finish within 120 s" },
       { engine: "speech", model: "b", worth: null, unmeasured: null },
     ],
   });
@@ -77,7 +77,7 @@ test("doctor reports why an engine was not measured", () => {
     "",
     "webgpu       works",
     "  live    43 sessions (model steps only), 29.29 ms per step (a)",
-    "  files   not measured: did not end within 120 s (a)",
+    "  files   not measured: did not finish within 120 s (a)",
   ]);
 });
 
@@ -105,7 +105,7 @@ test("a provider that hangs or crashes does not affect earlier results", async (
     [["full", "cpu"]],
   );
   assert.deepEqual(whole.failures, [
-    { graph: "gone", reason: 'Cannot load svc-kk-ru-v2: its manifest names no file "gone"' },
+    { graph: "gone", reason: 'Cannot load svc-kk-ru-v2: its manifest does not list a file "gone"' },
   ]);
   const killed = await tryProvider(request, { withinMs: 1 });
   assert.deepEqual(killed, {
@@ -113,6 +113,6 @@ test("a provider that hangs or crashes does not affect earlier results", async (
     placed: [],
     speech: [],
     failures: [],
-    ended: "did not end within 0.001 s",
+    ended: "did not finish within 0.001 s",
   });
 });

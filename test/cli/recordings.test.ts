@@ -142,7 +142,7 @@ test("usage without an organization reports the key's own", async () => {
   const { data } = JSON.parse((await dauysInTurn(["usage", "--json"], { env })).stdout);
   assert.equal(data[0].credits, await charged());
   const wrong = await dauysInTurn(["usage", "--from", "yesterday"], { env });
-  assert.match(wrong.stderr, /^dauys: from must be a day as 2026-11-21, received "yesterday"/);
+  assert.match(wrong.stderr, /^dauys: from must be a day such as 2026-11-21, received "yesterday"/);
   assert.equal((await dauysInTurn(["usage", "org_development", "--from", "2026-11-21"], { env })).code, 2);
 });
 

@@ -22,6 +22,7 @@ const REQUEST: Required<SpeechRequest> = {
   normalize: false,
   seed: 7,
   pronunciations: [{ word: "a", say: "а" }],
+  organization_defaults: false,
   room_tone: false,
 };
 const TIMED: Pick<Required<SpeakOptions>, "timestamps" | "encoding" | "sampleRateHz"> = {
@@ -88,6 +89,7 @@ test("the library can send exactly the parameters and fields of the API", async 
     partials: false,
     words: true,
     hotWords: HOT_WORDS,
+    organizationDefaults: false,
     ...READABLE,
     channelCount: 2,
   } as const;
@@ -95,7 +97,8 @@ test("the library can send exactly the parameters and fields of the API", async 
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");
   const speakers = { diarize: true, speakers: 2 };
-  const options = { model: "ears", timestamps: true, hotWords: HOT_WORDS, ...READABLE };
+  const words = { hotWords: HOT_WORDS, organizationDefaults: false };
+  const options = { model: "ears", timestamps: true, ...words, ...READABLE };
   const [transcript, diarized] = [
     { ...options, ...SPLIT },
     { ...options, ...speakers },
@@ -112,6 +115,8 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.streamToken();
   await client.balance();
   await client.key();
+  await client.vocabulary.set({ hotwords: ["айнұр"], pronunciations: [{ word: "a", say: "а" }] });
+  await client.vocabulary.get();
   const { id } = FAKE_JOB;
   await client.jobs.submit(new Uint8Array(10), { ...transcript, webhookUrl: "https://hooks.test/" });
   await client.jobs.submit({ url: "https://recordings.test/a.wav" }, diarized);

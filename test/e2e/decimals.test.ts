@@ -254,6 +254,7 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   for (const path of [
     "/v1/balance",
     "/v1/key",
+    "/v1/vocabulary",
     "/v1/models",
     "/v1/voices",
     "/v1/audio/models",
@@ -263,6 +264,7 @@ test("usage, the other endpoints, the console and the operator's port", async ()
   for (const path of ["/health", "/ready"]) await checked("GET", path);
   for (const path of ["/openapi.json", "/asyncapi.json"]) await checked("GET", path);
   await checked("POST", "/v1/stream/token");
+  await checked("PUT", "/v1/vocabulary", "", "{}");
   const job = await checked("POST", "/v1/jobs/transcriptions", "?timestamps=true", file());
   const ofJob = async (method: string, below = "") => {
     asked.add(`${method} /v1/jobs/{id}${below}`);

@@ -148,7 +148,7 @@ test("diarization of separately transcribed channels is rejected", async () => {
 
 test("a number of speakers is rejected without diarize or when it is out of range", async () => {
   for (const [query, detail] of [
-    ["speakers=2", "speakers needs diarize=true, received speakers=2 alone"],
+    ["speakers=2", "speakers requires diarize=true, received speakers=2 alone"],
     ["diarize=true&speakers=21", 'speakers must be an integer from 1 to 20, received "21"'],
     ["diarize=perhaps", 'diarize must be true, false, 1 or 0, received "perhaps"'],
   ] as const) {

@@ -212,6 +212,22 @@ test("when a key's cap pays for only one of two jobs, one is charged, and the ot
   assert.deepEqual([late.status, late.error?.code], ["failed", "key_budget_exceeded"]);
 });
 
+test("a key reads the vocabulary with account:read, and changes it with account:write", async () => {
+  const clientOf = async (endpoints?: readonly string[]) => {
+    const { key } = await newKey(endpoints === undefined ? {} : { endpoints });
+    return new DauysClient({ apiKey: key, baseUrl: service.url }).vocabulary;
+  };
+  const refused = { status: 403, code: "endpoint_not_allowed" };
+  const words = { hotwords: ["айнұр"], pronunciations: [] };
+  const speaker = await clientOf(["tts"]);
+  for (const work of [() => speaker.get(), () => speaker.set(words)]) await assert.rejects(work, refused);
+  const reader = await clientOf(["tts", "account:read"]);
+  await assert.rejects(reader.set(words), refused);
+  assert.deepEqual(await (await clientOf(["account:write"])).set(words), words);
+  assert.deepEqual(await reader.get(), words);
+  assert.deepEqual(await (await clientOf()).set({}), { hotwords: [], pronunciations: [] });
+});
+
 test("endpoints of jobs and live speech are limited too, whatever ID the path contains", async () => {
   const { key } = await newKey({ endpoints: ["jobs"] });
   const { jobs } = new DauysClient({ apiKey: key, baseUrl: service.url });

@@ -55,10 +55,10 @@ for (const front of FRONTS) {
     });
 
     for (const [query, rule] of [
-      ["from=2026-02-30", /from must be a day as 2026-11-21, received "2026-02-30"/],
+      ["from=2026-02-30", /from must be a day such as 2026-11-21, received "2026-02-30"/],
       ["to=today", /to must be a day/],
       ["from=2026-11-03&to=2026-11-02", /from must not be later than to/],
-      ["from=2025-01-01&to=2026-11-02", /must be at most 366 days, received 671/],
+      ["from=2025-01-01&to=2026-11-02", /must cover at most 366 days, received 671/],
       ["form=2026-11-01", /did you mean "from"/],
       ["from=2026-11-01&from=2026-11-02", /from must be given once/],
     ] as const) {

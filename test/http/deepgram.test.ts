@@ -182,7 +182,7 @@ for (const front of FRONTS) {
     test("unsupported features are rejected in Deepgram's shape", async () => {
       for (const [query, code, rule] of [
         ["callback=https://service.test/", "Bad Request", /^callback is not supported$/],
-        ["diarize=true", "Bad Request", /^diarize needs a model for diarization, and none is installed/],
+        ["diarize=true", "Bad Request", /^diarize requires a diarization model, and none is installed/],
         ["diarize_model=latest", "Bad Request", /^diarize_model is not supported$/],
         ["redact=pci&redact=numbers", "Bad Request", /^redact must be a list of phone, .* received "pci"$/],
         ["summarize=v2", "Bad Request", /^summarize is not supported$/],

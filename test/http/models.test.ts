@@ -134,7 +134,7 @@ test("a model without an alphabet rejects hot words", async () => {
   assert.deepEqual(await refusal(await post(`/v1/transcribe?model=pieces&${HOT_WORDS}`, form({}))), [
     400,
     "invalid_request",
-    "hotwords must be left out: pieces takes no hot words",
+    "hotwords must be omitted: pieces does not support hot words",
   ]);
 });
 

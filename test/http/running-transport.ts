@@ -9,6 +9,7 @@ import { SpeechBudget } from "../../src/http/running-work.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
+import { MemoryVocabularies } from "../support/memory-vocabularies.js";
 import { clientSecrets, streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 import { fakeJobs } from "./fake-jobs.js";
@@ -28,6 +29,7 @@ export interface RunningTransport {
   readonly conversations: FakeConversations;
   readonly keys: FakeKeys;
   readonly reports: FakeReports;
+  readonly vocabularies: MemoryVocabularies;
   readonly spoolDir: string;
   readonly logLines: string[];
   readonly base: string;
@@ -44,6 +46,7 @@ export async function startTransport(
   const conversations = new FakeConversations();
   const keys = new FakeKeys();
   const reports = new FakeReports();
+  const vocabularies = new MemoryVocabularies();
   const logLines: string[] = [];
   const log = createLog({
     level: "info",
@@ -62,6 +65,7 @@ export async function startTransport(
     webhooks: urls,
     idempotency: NO_KEYS,
     reports,
+    vocabularies,
     tokens: streamTokens(),
     secrets: clientSecrets(),
     answers,
@@ -77,5 +81,5 @@ export async function startTransport(
     await rm(answersDir, { recursive: true, force: true });
   };
   const base = `http://127.0.0.1:${port}`;
-  return { transport, conversations, keys, reports, spoolDir, logLines, base, port, stop };
+  return { transport, conversations, keys, reports, vocabularies, spoolDir, logLines, base, port, stop };
 }

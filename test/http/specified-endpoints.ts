@@ -19,6 +19,7 @@ const LISTEN_PARAMETERS = [
   "model",
   "multichannel",
   "numerals",
+  "organization_defaults",
   "punctuate",
   "redact",
   "sample_rate",
@@ -32,6 +33,7 @@ const LISTEN_FILE_PARAMETERS = [
   "multichannel",
   ...[
     "numerals",
+    "organization_defaults",
     "paragraphs",
     "punctuate",
     "redact",
@@ -43,11 +45,14 @@ const LISTEN_FILE_PARAMETERS = [
   BILLED_PARAMETER,
 ];
 const JOB_PARAMETERS = [
-  ...["hotwords", "model", "timestamps", "display", "numerals", "redact", "url", "webhook_url"],
+  ...["hotwords", "organization_defaults", "model", "timestamps", "display", "numerals", "redact", "url"],
+  "webhook_url",
   ...["diarize", "speakers", "channels", "encoding", "sample_rate", "channel_count"],
   ...["x-filename", BILLED_PARAMETER],
 ];
-const SPEAK_PARAMETERS = ["container", "encoding", "model", "sample_rate", "speed", BILLED_PARAMETER];
+const SPEAK_PARAMETERS = [
+  ...["container", "encoding", "model", "organization_defaults", "sample_rate", "speed", BILLED_PARAMETER],
+];
 
 /** The endpoint table of the interface specification, followed by the endpoints decided later. */
 export const SPECIFIED: readonly Specified[] = [
@@ -76,6 +81,7 @@ export const SPECIFIED: readonly Specified[] = [
     BILLING,
     [
       "hotwords",
+      "organization_defaults",
       "model",
       "timestamps",
       "diarize",
@@ -103,6 +109,7 @@ export const SPECIFIED: readonly Specified[] = [
       "eou_ms",
       "endpointing",
       "hotwords",
+      "organization_defaults",
       "model",
       "partials",
       "words",
@@ -122,7 +129,7 @@ export const SPECIFIED: readonly Specified[] = [
     [],
     [
       ...["model", "voice", "speed", "nfe", "normalize", "seed", "room_tone"],
-      ...["encoding", "sample_rate", "token"],
+      ...["encoding", "organization_defaults", "sample_rate", "token"],
     ],
   ],
   ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
@@ -152,7 +159,7 @@ export const SPECIFIED: readonly Specified[] = [
         "model",
         "numerals",
       ],
-      ...["punctuate", "redact", "sample_rate", "smart_format"],
+      ...["organization_defaults", "punctuate", "redact", "sample_rate", "smart_format"],
     ],
   ],
   ["POST", "/v1/jobs/transcriptions", "key", [400, 401, 404, 413, 429, 503], [], JOB_PARAMETERS],
@@ -163,7 +170,7 @@ export const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/jobs/webhook-secret", "key", [400, 401, 503], [], []],
   ["POST", "/v1/jobs/webhook-secret", "key", [400, 401, 503], [], []],
   ["POST", "/v1/stream/token", "key", [401], [], []],
-  ["GET", "/v1/realtime", "key", [400, 401, 429, 503], [], ["intent", "model"]],
+  ["GET", "/v1/realtime", "key", [400, 401, 429, 503], [], ["intent", "model", "organization_defaults"]],
   ["POST", "/v1/realtime/client_secrets", "key", [400, 401, 503], [], []],
   ["POST", "/v1/realtime/transcription_sessions", "key", [400, 401, 503], [], []],
   ["GET", "/v1/audio/models", "open", [], [], []],
@@ -172,6 +179,8 @@ export const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/balance", "key", [400, 401, 503], [], []],
   ["GET", "/v1/key", "key", [400, 401, 403, 503], [], []],
   ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
+  ["GET", "/v1/vocabulary", "key", [400, 401, 503], [], []],
+  ["PUT", "/v1/vocabulary", "key", [400, 401, 413, 503], [], []],
 ];
 
 export const SOCKETS = [

@@ -35,7 +35,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   [
     "/v1/transcribe?language=kk",
     {},
-    /^unknown parameter "language": known are hotwords, model, timestamps, url, diarize, speakers, display, numerals, redact, channels, encoding, sample_rate, channel_count$/,
+    /^unknown parameter "language": known are hotwords, organization_defaults, model, timestamps, url, diarize, speakers, display, numerals, redact, channels, encoding, sample_rate, channel_count$/,
   ],
   ["/v1/stream/token?eou_ms=300", {}, /^unknown parameter "eou_ms": there are none here$/],
 ];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { NO_VOCABULARY } from "../../core/domain/vocabulary.js";
 import { createLog } from "../../core/observe/log.js";
 import { systemClock } from "../../core/ports/clock.js";
 import type { LiveSink } from "../../core/ports/conversations.js";
@@ -39,6 +40,7 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
     ...{ conversations, log, keys: new FakeKeys(), endings: new KeyEndings(), running: new RunningWork() },
     ...{ clock: systemClock, tokens: streamTokens() },
     slots: new OrganizationSlots(() => CONCURRENCY_LIMITS.paid),
+    vocabularies: { of: async () => NO_VOCABULARY },
   } as unknown as RouteDeps);
   const headers = new Map([["authorization", `Bearer ${GOOD_KEY}`]]);
   const decision = await upgrade({

@@ -50,6 +50,6 @@ test("a model without an alphabet accepts no hot words", () => {
   assert.equal(pieces({}).model.name, "pieces");
   assert.throws(() => pieces({ hotwords: "сәлем" }), {
     code: "INVALID_REQUEST",
-    message: /^hotwords must be left out: pieces takes no hot words$/,
+    message: /^hotwords must be omitted: pieces does not support hot words$/,
   });
 });

@@ -20,7 +20,7 @@ export interface Room {
   readonly name: string;
   /** Shown in tables and charts instead of the name. */
   readonly title?: string;
-  /** How far the loud steps of the background are below those of the speaker; empty for the quiet room. */
+  /** Levels of the background's loud steps below the speaker's; empty for the quiet room. */
   readonly levelsDb: readonly number[];
   readonly crowd?: Crowd;
   readonly sound?: Sound;
@@ -32,7 +32,7 @@ const DISTANCES = {
   hall: { ringSeconds: 0.9, directDb: -8 },
 } satisfies Record<string, Distance>;
 
-/** Every room the bench knows, in the order of its tables. */
+/** Every room of the bench, in the order of its tables. */
 export const ROOMS: readonly Room[] = [
   { name: "quiet", levelsDb: [] },
   { name: "six", title: "six voices", ...voices(6, "table") },
@@ -59,19 +59,19 @@ function noise(sound: Sound): Pick<Room, "levelsDb" | "sound"> {
   return { levelsDb: NOISE_LEVELS_DB, sound };
 }
 
-/** The title of a room, or its name. */
+/** Returns the title of a room, or its name. */
 export function titleOf(name: string): string {
   return ROOMS.find((room) => room.name === name)?.title ?? name;
 }
 
-/** True if someone other than the speaker talks in the room. */
+/** Returns whether someone other than the speaker talks in the room. */
 export function hasTalk({ crowd, isTelevision }: Room): boolean {
   return crowd !== undefined || isTelevision === true;
 }
 
 /** Length of each prepared sound; backgrounds are cut from it. */
 const SOUND_SECONDS = 90;
-/** Voices in a crowd differ in level by up to this much either way. */
+/** Maximum difference in level between a crowd's voices and their mean. */
 const GAIN_DB = 4;
 /** Level of a café's dishes relative to its voices. */
 const DISHES_DB = -2;
@@ -86,7 +86,7 @@ export class Beds {
   readonly #sounds = new Map<string, Float32Array>();
   readonly #televisions = new Map<string, Float32Array>();
 
-  /** Does the slow work here, so that making a bed later only takes cuts and sums. */
+  /** Does the slow work, so that making a bed later only takes cuts and sums. */
   constructor(talkers: readonly Talker[], rooms: readonly Room[]) {
     this.#talkers = talkers;
     for (const { name, crowd, sound, isTelevision } of rooms) {
@@ -108,7 +108,7 @@ export class Beds {
       this.#talkers.filter(({ speaker }) => speaker !== near?.speaker),
       random,
     );
-    // Prefers people in the background of a synthetic voice, and the reverse.
+    // Prefer people in the background of a synthetic voice, and the reverse.
     others.sort((a, b) => Number(a.who === near?.who) - Number(b.who === near?.who));
     if (room.isTelevision === true) {
       return cut(this.#televisions.get(others[0]!.speaker)!, length, random);
@@ -138,14 +138,14 @@ export class Beds {
 
   #sound({ name, sound }: Room, length: number, random: Random): Float32Array {
     const kept = this.#sounds.get(name);
-    // A longer piece would leave too few different places to cut it from.
+    // Long pieces are generated, because there would be too few different places to cut them from.
     if (kept === undefined || length > kept.length / 2) return sound!(length, Math.floor(random() * 2 ** 31));
     const first = Math.floor(random() * (kept.length - length));
     return kept.slice(first, first + length);
   }
 }
 
-/** A voice over music through a small loudspeaker across the room. */
+/** Makes a voice over music, through a small loudspeaker across the room. */
 function televisionOf({ speaker, talk }: Talker): Float32Array {
   const band = music(talk.length, seedOf(speaker));
   const program = mixed([talk, gainTo(-12, talk)], [band, gainTo(-12 + TELEVISION_MUSIC_DB, band)]);
@@ -154,7 +154,7 @@ function televisionOf({ speaker, talk }: Talker): Float32Array {
   return heardFrom(played, DISTANCES.table, seedOf(speaker) + 1);
 }
 
-/** Dishes over the hum of machines. */
+/** Makes dishes over the hum of machines. */
 function clatter(length: number, seed: number): Float32Array {
   const hum = filtered(brownNoise(length, seed + 1), "low", 500);
   return mixed([dishes(length, seed), 1], [hum, 0.02], [gaussianNoise(length, seed + 2), 0.002]);

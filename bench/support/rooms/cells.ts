@@ -16,7 +16,8 @@ import type { Who } from "./speakers.js";
 import type { Take } from "./takes.js";
 
 /**
- * The finals that clients receive. The other systems are voice activity with a rule, measured in audio time.
+ * Name of the finals that clients receive. The other systems are voice activity with a rule, measured in
+ * audio time.
  */
 export const FINALS = "finals";
 
@@ -25,19 +26,19 @@ export interface HeardTake {
   readonly take: Take;
   readonly truth: Truth;
   readonly finals: readonly Final[];
-  /** By system. */
+  /** Utterances by system. */
   readonly utterances: ReadonlyMap<string, readonly Utterance[]>;
 }
 
 /** How well one system ends the utterances of a cell. */
 export interface EndingFigures {
-  /** Null if the percentile falls on a take that did not end in time. */
+  /** Delays; a percentile is null if it falls on a take that did not end in time. */
   readonly delayMs: { readonly p50: number | null; readonly p90: number | null; readonly p99: number | null };
   readonly noneShare: number;
   readonly cutShare: number;
   /** Utterances opened by the background alone, per take. */
   readonly backgroundPerTake: number;
-  /** One value per take; null if the utterance did not end in time. */
+  /** Delay per take; null if the utterance did not end in time. */
   readonly delaysMs: readonly (number | null)[];
 }
 
@@ -47,7 +48,7 @@ export interface Cell {
   readonly levelDb: number | null;
   readonly takes: number;
   readonly systems: Readonly<Record<string, EndingFigures>>;
-  /** Finals compared with those of the same speaker in the quiet room; null if that room was left out. */
+  /** Finals compared with those of the same speaker in the quiet room; null if that room was skipped. */
   readonly words: { readonly words: number; readonly inserted: number; readonly edits: number } | null;
 }
 

@@ -25,7 +25,7 @@ export interface FrameEvidence {
   readonly speech: Float32Array;
   /** See `levelDb`. */
   readonly levels: Float32Array;
-  /** True if the recogniser output a letter; null if only voice activity ran. */
+  /** Whether the recogniser output a letter in each frame; null if only voice activity ran. */
   readonly letters: readonly boolean[] | null;
 }
 
@@ -43,7 +43,7 @@ export async function frameEvidence(model: RecognizerModel, pcm: Int16Array): Pr
   return { speech: batch.speech.slice(), levels: levelsOf(pcm, frames), letters };
 }
 
-/** Level of each 40 ms frame, see `levelDb`. */
+/** Measures the level of each 40 ms frame, see `levelDb`. */
 export function levelsOf(pcm: Int16Array, frames: number): Float32Array {
   const samples = toFloat(pcm);
   return Float32Array.from({ length: frames }, (_, frame) =>

@@ -24,7 +24,7 @@ interface Impulse {
 const EARLY_ECHOES = 7;
 const TAIL_FROM_SECONDS = 0.025;
 const TAIL_IMPULSES_PER_SECOND = 1_500;
-/** Air and walls absorb the high frequencies of echoes. */
+/** Corner frequency of the echoes, whose high frequencies air and walls absorb. */
 const TAIL_CORNER_HZ = 3_200;
 
 /** Puts a voice at a distance, in a room chosen by the seed. */

@@ -12,14 +12,14 @@ export interface Hearer {
   readonly name: string;
   /** Probability of speech in each frame of 40 ms. */
   frames(pcm: Int16Array): Promise<Float32Array>;
-  /** Utterances by each rule that this network is combined with. */
+  /** Finds utterances by each rule that this network is combined with. */
   utterances(
     pcm: Int16Array,
   ): Promise<readonly { readonly system: string; readonly found: readonly Utterance[] }[]>;
   release(): Promise<void>;
 }
 
-/** Our own network, as live sessions use it. The caller releases the recogniser. */
+/** Wraps our own network, as live sessions use it. The caller releases the recogniser. */
 export function ownHearer({ model }: Recognizer): Hearer {
   return {
     name: OURS,
@@ -29,7 +29,7 @@ export function ownHearer({ model }: Recognizer): Hearer {
   };
 }
 
-/** Silero VAD, each version with its own rule and with ours. */
+/** Wraps Silero VAD, each version with its own rule and with ours. */
 export async function sileroHearers(): Promise<Hearer[]> {
   const hearers: Hearer[] = [];
   for (const version of SILERO_VERSIONS) {

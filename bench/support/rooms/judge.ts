@@ -1,9 +1,9 @@
 import { normalizeForScoring } from "../../../core/domain/text/error-rate.js";
 import { RATE_HZ, STEP_SAMPLES } from "./levels.js";
 
-/** An utterance that ends later counts as one that does not end. */
+/** Limit for the end of an utterance; one that ends later counts as one that does not end. */
 export const PATIENCE_MS = 2_000;
-/** An ending is a cut if the speaker spoke for this share of the time just before it. */
+/** Window before an ending: it is a cut if the speaker spoke for most of this time. */
 const CUT_WINDOW_SAMPLES = 0.2 * RATE_HZ;
 const CUT_SHARE = 0.25;
 /** Tolerance for the times of utterances, which come from frames and words. */
@@ -17,7 +17,7 @@ export interface Utterance {
   readonly decidedAt: number | null;
 }
 
-/** When the speaker really speaks: steps of 10 ms with speech, and the bounds of all of them in samples. */
+/** When the speaker actually speaks: steps of 10 ms with speech, and their outer bounds in samples. */
 export interface Truth {
   readonly steps: Uint8Array;
   readonly onset: number;
@@ -27,20 +27,20 @@ export interface Truth {
 /** Differences between a text and its reference, in words. */
 export interface WordChanges {
   readonly inserted: number;
-  /** Insertions, deletions and substitutions together. */
+  /** Number of insertions, deletions and substitutions together. */
   readonly edits: number;
   /** Length of the reference. */
   readonly words: number;
 }
 
-/** True if the speaker has no part in the utterance. */
+/** Returns whether the speaker has no part in the utterance. */
 export function isOfBackground({ start, end }: Utterance, truth: Truth): boolean {
   return end <= truth.onset + MARGIN_SAMPLES || start >= truth.end - MARGIN_SAMPLES;
 }
 
 /**
- * Milliseconds from the end of speech to the end of the speaker's last utterance; null if it does not end in
- * time.
+ * Returns the milliseconds from the end of speech to the end of the speaker's last utterance; null if it does
+ * not end in time.
  */
 export function endDelayMs(utterances: readonly Utterance[], truth: Truth): number | null {
   const last = utterances.findLast((utterance) => !isOfBackground(utterance, truth));
@@ -49,7 +49,9 @@ export function endDelayMs(utterances: readonly Utterance[], truth: Truth): numb
   return delayMs < 0 || delayMs >= PATIENCE_MS ? null : delayMs;
 }
 
-/** True if an utterance ended while the speaker was speaking; ending one in a long pause is correct. */
+/**
+ * Returns whether an utterance ended while the speaker was speaking; ending one in a long pause is correct.
+ */
 export function isCut(utterances: readonly Utterance[], truth: Truth): boolean {
   return utterances.some(
     ({ decidedAt }) =>
@@ -67,7 +69,7 @@ export function backgroundCount(utterances: readonly Utterance[], truth: Truth):
 /** Compares two texts word by word after normalization. */
 export function wordChanges(reference: string, hypothesis: string): WordChanges {
   const [from, to] = [wordsOf(reference), wordsOf(hypothesis)];
-  // Among the shortest edits, choose those with the fewest insertions.
+  // Of the shortest edits, choose those with the fewest insertions.
   let previous = to.map((_, j) => ({ edits: j + 1, inserted: j + 1 }));
   previous.unshift({ edits: 0, inserted: 0 });
   for (const [i, word] of from.entries()) {
@@ -96,7 +98,7 @@ function best(...ways: readonly Way[]): Way {
   });
 }
 
-/** Share of the samples from `first` to `end` in which the speaker speaks. */
+/** Returns the share of the samples from `first` to `end` in which the speaker speaks. */
 function speechShare({ steps }: Truth, first: number, end: number): number {
   let speech = 0;
   for (let step = Math.max(0, Math.floor(first / STEP_SAMPLES)); step * STEP_SAMPLES < end; step++) {

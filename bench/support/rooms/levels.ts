@@ -1,15 +1,15 @@
 export const RATE_HZ = 16_000;
-/** 10 ms: levels are measured over steps of this length. */
+/** Length of a step over which levels are measured: 10 ms. */
 export const STEP_SAMPLES = 160;
-/** Steps this far below the loudest ones still count as loud. */
+/** Range below the loudest steps in which steps still count as loud. */
 const LOUD_RANGE_DB = 20;
-/** The loudest steps are those above this percentile; a single click does not set the level. */
+/** Percentile above which steps are the loudest, so that a single click does not set the level. */
 const LOUDEST_SHARE = 0.98;
-/** Steps no further below the level of speech still belong to it. */
+/** Range below the level of speech in which steps still belong to it. */
 const SPEECH_RANGE_DB = 35;
 const SILENCE_POWER = 1e-14;
 
-/** Where speech begins and ends in clean samples; `steps` has 1 for each step of 10 ms that holds speech. */
+/** Where speech starts and ends in clean samples; `steps` has 1 for each step of 10 ms with speech. */
 export interface SpeechBounds {
   readonly onset: number;
   /** One past the last sample of speech. */
@@ -17,7 +17,7 @@ export interface SpeechBounds {
   readonly steps: Uint8Array;
 }
 
-/** Mean power of each whole step, in dB of full scale. */
+/** Returns the mean power of each whole step, in dB of full scale. */
 export function stepLevels(samples: Float32Array, stepSamples = STEP_SAMPLES): Float32Array {
   const levels = new Float32Array(Math.floor(samples.length / stepSamples));
   for (let step = 0; step < levels.length; step++) {
@@ -28,7 +28,10 @@ export function stepLevels(samples: Float32Array, stepSamples = STEP_SAMPLES): F
   return levels;
 }
 
-/** Mean level of the loud steps, in dB of full scale; pauses between words or clicks do not lower it. */
+/**
+ * Returns the mean level of the loud steps, in dB of full scale; pauses between words or clicks do not lower
+ * it.
+ */
 export function loudLevel(samples: Float32Array): number {
   const levels = stepLevels(samples);
   const floor = percentile(levels, LOUDEST_SHARE) - LOUD_RANGE_DB;
@@ -36,14 +39,14 @@ export function loudLevel(samples: Float32Array): number {
   return toDecibels(loud.reduce((sum, level) => sum + 10 ** (level / 10), 0) / Math.max(1, loud.length));
 }
 
-/** The value below which `share` of the values lie. */
+/** Returns the value below which `share` of the values lie. */
 export function percentile(values: Float32Array, share: number): number {
   if (values.length === 0) return Number.NaN;
   const sorted = values.toSorted();
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 }
 
-/** Gain that brings samples to the loud level `levelDb`. */
+/** Returns the gain that brings samples to the loud level `levelDb`. */
 export function gainTo(levelDb: number, samples: Float32Array): number {
   return 10 ** ((levelDb - loudLevel(samples)) / 20);
 }

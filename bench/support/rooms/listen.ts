@@ -9,17 +9,17 @@ import { RATE_HZ } from "./levels.js";
 import { shuffled } from "./signals.js";
 import type { Take } from "./takes.js";
 
-/** 40 ms, the usual message of a client. */
+/** Size of a typical client message: 40 ms. */
 const MESSAGE_SAMPLES = 640;
-/** Sessions stepped together without pacing. */
+/** Number of sessions that are stepped together without pacing. */
 const SESSIONS_TOGETHER = 16;
-/** Clients start within this time, not at the same moment. */
+/** Time within which clients start, rather than at the same moment. */
 const SPREAD_MS = 2_000;
 const REPORT_EVERY = 200;
-/** Takes run in a random order, so that a change in the machine's load affects all cells alike. */
+/** Seed of the random order of takes, in which a change of the machine's load affects all cells alike. */
 const ORDER_SEED = 1;
 
-/** A final, perhaps without text. `decidedAt` is its arrival, as samples spoken by then. */
+/** A final, possibly without text. `decidedAt` is its arrival, as samples spoken by then. */
 export interface Final extends Utterance {
   readonly text: string;
 }
@@ -28,7 +28,7 @@ export interface Final extends Utterance {
 export type Listener = (takes: readonly Take[], mix: (take: Take) => Int16Array) => Promise<Final[][]>;
 
 /**
- * Streams takes to the real service in real time, `sessions` of them at a time. Some takes are streamed first
+ * Streams takes to the real service in real time, `sessions` of them at a time. Some takes are first streamed
  * without being counted, because a service that has just started is slower.
  */
 export function pacedListener(sessions: number): Listener {

@@ -23,7 +23,7 @@ export interface AftermathRow {
   readonly room: string;
   readonly takes: number;
   readonly finals: number;
-  /** By system. */
+  /** Number of utterances by system. */
   readonly utterances: Readonly<Record<string, number>>;
 }
 
@@ -63,7 +63,7 @@ export function aloneRows(heard: readonly HeardTake[]): AloneRow[] {
   }));
 }
 
-/** Transcribes the takes as files too, and scores both. */
+/** Transcribes the takes as files, too, and scores both. */
 export async function accuracyRows(
   recognizer: Recognizer,
   heard: readonly HeardTake[],

@@ -6,7 +6,7 @@ export type Random = () => number;
 type FilterKind = "low" | "high" | "band";
 
 /**
- * Noise whose power falls by 3 dB an octave.
+ * Generates noise whose power falls by 3 dB per octave.
  * @see Kellet's filter, musicdsp.org 76: within 0.05 dB above 10 Hz
  */
 export function pinkNoise(length: number, seed: number): Float32Array {
@@ -28,7 +28,7 @@ export function pinkNoise(length: number, seed: number): Float32Array {
   return pink;
 }
 
-/** Noise whose power falls by 6 dB an octave above 20 Hz. */
+/** Generates noise whose power falls by 6 dB per octave above 20 Hz. */
 export function brownNoise(length: number, seed: number): Float32Array {
   const brown = gaussianNoise(length, seed);
   const keep = Math.exp((-2 * Math.PI * 20) / RATE_HZ);
@@ -62,7 +62,7 @@ export function filtered(
   return out;
 }
 
-/** Applies a first-order low-pass whose corner frequency is given for each sample. */
+/** Applies a first-order low-pass filter with a corner frequency per sample. */
 export function sweptLow(samples: Float32Array, cornersHz: Float32Array): Float32Array {
   let held = 0;
   return samples.map((sample, i) => {
@@ -71,7 +71,7 @@ export function sweptLow(samples: Float32Array, cornersHz: Float32Array): Float3
   });
 }
 
-/** A smooth curve through random values from 0 to 1, `perSecond` of them a second. */
+/** Generates a smooth curve through random values from 0 to 1, `perSecond` of them a second. */
 export function wander(length: number, random: Random, perSecond: number): Float32Array {
   const stride = RATE_HZ / perSecond;
   const points = Array.from({ length: Math.ceil(length / stride) + 2 }, random);
@@ -83,7 +83,7 @@ export function wander(length: number, random: Random, perSecond: number): Float
   });
 }
 
-/** A sine with varying pitch and level. */
+/** Generates a sine with varying pitch and level. */
 export function tone(hz: (i: number) => number, level: (i: number) => number, length: number): Float32Array {
   let phase = 0;
   return Float32Array.from({ length }, (_, i) => {
@@ -92,7 +92,9 @@ export function tone(hz: (i: number) => number, level: (i: number) => number, le
   });
 }
 
-/** A struck body: decaying sines. `seconds` is the time in which a mode falls by 60 dB. */
+/**
+ * Generates the sound of a struck body: decaying sines. `seconds` is the time in which a mode falls by 60 dB.
+ */
 export function struck(
   modes: readonly { readonly hz: number; readonly level: number; readonly seconds: number }[],
 ): Float32Array {
@@ -106,12 +108,12 @@ export function struck(
   return out;
 }
 
-/** A random number between `low` and `high`. */
+/** Returns a random number between `low` and `high`. */
 export function between(random: Random, low: number, high: number): number {
   return low + (high - low) * random();
 }
 
-/** The items in a random order. */
+/** Returns the items in a random order. */
 export function shuffled<T>(items: readonly T[], random: Random): T[] {
   return items
     .map((item) => ({ item, key: random() }))

@@ -32,7 +32,7 @@ export interface Silero {
   release(): Promise<void>;
 }
 
-/** True if the weights have been downloaded. */
+/** Returns whether the weights have been downloaded. */
 export function hasSilero(): boolean {
   return Object.values(FILES).every(({ path }) => existsSync(join(FOLDER, path)));
 }
@@ -40,7 +40,7 @@ export function hasSilero(): boolean {
 /**
  * Loads one version; the first call downloads the weights.
  *
- * @throws an error naming the file if its hash is wrong
+ * @throws an error with the file if its hash is wrong
  */
 export async function openSilero(version: SileroVersion): Promise<Silero> {
   const vad = await SileroVad.load(await sileroPackage(version), { intraOpThreads: 1 });
@@ -48,9 +48,9 @@ export async function openSilero(version: SileroVersion): Promise<Silero> {
 }
 
 /**
- * One version as the file `vad` of a package; the first call downloads the weights.
+ * Loads one version as the file `vad` of a package; the first call downloads the weights.
  *
- * @throws an error naming the file if its hash is wrong
+ * @throws an error with the file if its hash is wrong
  */
 export async function sileroPackage(version: SileroVersion): Promise<SealedFolder> {
   if (!hasSilero()) await download();

@@ -27,7 +27,7 @@ interface Person {
 
 /**
  * People and the sets of their recordings. The last recording has noise 14 dB below the speech, which hides
- * where the speech ends, so this person talks in the background only.
+ * where the speech ends, so this person talks only in the background.
  */
 const PEOPLE: readonly Person[] = [
   { speaker: "asterisk", behind: "human-asterisk-ru-core", near: "human-asterisk-ru-additional" },
@@ -36,7 +36,7 @@ const PEOPLE: readonly Person[] = [
 ];
 
 export const WHO = ["people", "voices"] as const;
-/** People or the shipped synthesizer's voices. */
+/** Kinds of speakers: people, or the shipped synthesizer's voices. */
 export type Who = (typeof WHO)[number];
 
 /** A speaker at the microphone, without any background. */
@@ -48,7 +48,7 @@ export interface NearClip {
   readonly onset: number;
   /** One past the last sample of speech. */
   readonly end: number;
-  /** From onset to end, 1 for each step of 10 ms that holds speech. */
+  /** Steps of 10 ms from onset to end; 1 for each step with speech. */
   readonly steps: Uint8Array;
 }
 
@@ -64,10 +64,10 @@ export interface Speakers {
   readonly talkers: readonly Talker[];
 }
 
-/** How much each person in the background says before repeating it. */
+/** Amount of speech of each person in the background, before it repeats. */
 export interface TalkLength {
   readonly seconds: number;
-  /** Sentences of each synthetic voice. */
+  /** Number of sentences of each synthetic voice. */
   readonly sentences: number;
 }
 
@@ -118,7 +118,7 @@ async function nearPeople(recordings: readonly SpokenItem[], count: number): Pro
       const seconds = samples.length / RATE_HZ;
       if (seconds >= NEAR_SECONDS.least && seconds <= NEAR_SECONDS.most) fitting.push([item, samples]);
     }
-    // The other person has one recording.
+    // The other person has only one recording.
     for (const [{ reference: text }, samples] of spread(fitting, Math.max(1, count - 1))) {
       clips.push(nearClip({ who: "people", speaker, text }, samples));
     }
@@ -173,7 +173,7 @@ function sentencesBehind(count: number): string[] {
   );
 }
 
-/** Held-out sentences without figures or foreign letters. */
+/** Returns held-out sentences without digits or foreign letters. */
 function heldOutSentences(): string[] {
   const speakable = corpusLines("kk-heldout.txt.br")
     .map((line) => line.trim().toLowerCase())

@@ -8,20 +8,20 @@ import { pinkNoise } from "./signals.js";
 import { keyboard } from "./sounds.js";
 import { NEAR_LEVEL_DB, type NearClip } from "./speakers.js";
 
-/** A frame counts as speech from this probability on. */
+/** Probability from which a frame counts as speech. */
 const SPEECH = 0.5;
-/** Frames above this percentile of level are loud: voice activity should hear them in any noise. */
+/** Percentile of level above which frames are loud: voice activity should detect them in any noise. */
 const LOUD_FROM_SHARE = 0.35;
 const QUIET_GAIN = 1 / 50;
 const TYPING_DB = 15;
-/** Clips in one stream, with long pauses between them. */
+/** Number of clips in one stream, with long pauses between them. */
 const CLIPS_IN_STREAM = 4;
 const PAUSE_SAMPLES = 3 * RATE_HZ;
-/** How long voice activity may continue after speech, and how early it may start. */
+/** Time for which voice activity may continue after speech, or start before it. */
 const HELD_SAMPLES = 0.2 * RATE_HZ;
 const EARLY_SAMPLES = 0.08 * RATE_HZ;
 
-/** Share of frames that each network takes for speech. */
+/** Share of frames that each network classifies as speech. */
 export interface FrameRow {
   readonly sound: string;
   readonly frames: number;
@@ -97,7 +97,7 @@ function veryQuiet(clip: NearClip): Stream {
   return { pcm: toInt16(clean.map((sample) => sample * QUIET_GAIN)), counts: loudFrames(clip, clean) };
 }
 
-/** Speakers with long pauses between them, and typing in the pauses. */
+/** Makes a stream of speakers with long pauses between them, and typing in the pauses. */
 function withTyping(clips: readonly NearClip[], seed: number): Stream {
   const length = clips.reduce((sum, { samples }) => sum + samples.length + PAUSE_SAMPLES, PAUSE_SAMPLES);
   const speech = new Float32Array(length);
@@ -119,7 +119,7 @@ function withTyping(clips: readonly NearClip[], seed: number): Stream {
   return { pcm: toInt16(speech), counts };
 }
 
-/** A speaker with half a second of silence before and after. */
+/** Returns a speaker with half a second of silence before and after. */
 function framed({ samples }: NearClip): Float32Array {
   const clean = new Float32Array(samples.length + RATE_HZ);
   addInto(clean, samples, RATE_HZ / 2);

@@ -10,35 +10,35 @@ const AFTER_SAMPLES = 2 * RATE_HZ;
 /** Time after the speaker in which voices in the background may open utterances. */
 const AFTERMATH_SECONDS = 10;
 const AFTERMATH_DB = 20;
-/** Number of speakers of each kind used for that. */
+/** Number of speakers of each kind in those takes. */
 const AFTERMATH_CLIPS = 8;
-/** Every room has the hiss of a microphone this far below the speaker. */
+/** Level of the microphone's hiss in every room, below the speaker. */
 const HISS_DB = 50;
 /** Level of a background alone, below that of an absent speaker. */
 const ALONE_DB = { noise: 10, talk: 20 };
 const HISS_GAIN = 10 ** ((NEAR_LEVEL_DB - HISS_DB) / 20);
 const HISS = gaussianNoise(30 * RATE_HZ, 1);
 
-/** The figures that a take contributes to. */
+/** Results that a take contributes to. */
 type Purpose = "cell" | "aftermath" | "alone";
 
 /** A recording to be mixed: a speaker in a room, or the room alone. */
 export interface Take {
   readonly purpose: Purpose;
   readonly room: Room;
-  /** Null in a quiet room. */
+  /** Level below the speaker; null in a quiet room. */
   readonly levelDb: number | null;
   readonly near: NearClip | null;
   readonly samples: number;
 }
 
-/** A take as the microphone hears it, and when its speaker really speaks. */
+/** A take as the microphone records it, and when its speaker actually speaks. */
 export interface MixedTake {
   readonly pcm: Int16Array;
   readonly truth: Truth;
 }
 
-/** Every speaker in every room at every level. */
+/** Lists every speaker in every room at every level. */
 export function cellTakes(rooms: readonly Room[], near: readonly NearClip[]): Take[] {
   return rooms.flatMap((room) =>
     levelsOf(room).flatMap((levelDb) =>
@@ -47,7 +47,7 @@ export function cellTakes(rooms: readonly Room[], near: readonly NearClip[]): Ta
   );
 }
 
-/** Speakers followed by ten seconds of voices in the background. */
+/** Lists speakers followed by ten seconds of voices in the background. */
 export function aftermathTakes(rooms: readonly Room[], near: readonly NearClip[]): Take[] {
   const clips = (["people", "voices"] as const).flatMap((who) =>
     spread(
@@ -63,7 +63,7 @@ export function aftermathTakes(rooms: readonly Room[], near: readonly NearClip[]
   );
 }
 
-/** Every room without a speaker, `minutes` in total. */
+/** Lists every room without a speaker, `minutes` in total. */
 export function aloneTakes(rooms: readonly Room[], minutes: number): Take[] {
   const samples = Math.round((minutes * 60 * RATE_HZ) / rooms.length);
   return rooms.map((room): Take => {

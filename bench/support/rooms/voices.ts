@@ -8,7 +8,7 @@ import { MODELS } from "../../evaluate/paths.js";
 import { RATE_HZ } from "./levels.js";
 
 const SYNTHESIZER = `${MODELS}svc-kk-v1`;
-/** Solver steps. */
+/** Number of solver steps. */
 const NFE = 16;
 
 /** The shipped synthesizer. */

@@ -10,5 +10,5 @@ export interface RawAudio {
   readonly channels: number;
 }
 
-/** Most channels that are transcribed separately. */
+/** Maximum number of channels that are transcribed separately. */
 export const MOST_CHANNELS = 8;

@@ -17,7 +17,7 @@ export class EncodedPcm {
     this.#rates = { fromHz, toHz };
   }
 
-  /** May return nothing: the resampler holds back as many samples as its filter needs. */
+  /** Converts samples; may return none, because the resampler holds back as many as its filter needs. */
   push(pcm: Int16Array): Uint8Array {
     if (this.#rates.fromHz === this.#rates.toHz) return this.#encode(pcm);
     this.#resampler ??= new Resampler(this.#rates);

@@ -5,7 +5,7 @@ const HOP_SAMPLES = 160;
 /** `std::numeric_limits<float>::epsilon()`. */
 const FLOAT_EPSILON = 2 ** -23;
 
-/** Features with which public recognizers of 16 kHz speech were trained, 100 frames a second. */
+/** Features that public recognizers of 16 kHz speech were trained on, 100 frames a second. */
 export type FrontEnd = "gigaam-v2" | "gigaam-v3" | "nemo" | "kaldi";
 
 export const FRONT_ENDS: Readonly<Record<FrontEnd, (bins: number) => LogMelOptions>> = {

@@ -4,7 +4,7 @@ import { ServiceError } from "../errors.js";
 const ZERO_CROSSINGS = 32;
 /** Attenuation for which the window is designed; the measured one stays above 75 dB. */
 const STOP_BAND_DB = 80;
-/** With more phases than this, the filter's table has this many and is interpolated, which bounds memory. */
+/** Maximum number of phases in a filter's table; ratios that need more interpolate, which bounds memory. */
 const MAX_PHASES = 1_024;
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const NOTHING = new Float32Array(0);
@@ -15,7 +15,7 @@ export interface ResampleOptions {
 }
 
 interface StreamOptions extends ResampleOptions {
-  /** No output waits for later input, but the sound is late by half the filter: 2 ms from 24 to 16 kHz. */
+  /** Output does not wait for later input; the sound is late by half the filter, 2 ms from 24 to 16 kHz. */
   readonly isPrompt?: boolean;
 }
 
@@ -23,9 +23,9 @@ interface StreamOptions extends ResampleOptions {
  * Changes the sample rate of a stream, band-limited.
  *
  * Output sample n corresponds to input position `n * fromHz / toHz`: the filter's delay is removed. After
- * `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs, bit-identical for any chunking of the
- * input. A prompt stream has given them before `flush()`: it starts with the filter's delay as silence, and
- * never outputs as much of its end.
+ * `flush()`, `n` inputs have produced `ceil(n * toHz / fromHz)` outputs, bit-identical for any chunking of
+ * the input. A prompt stream has produced them before `flush()`: it starts with the filter's delay as silence
+ * and omits as much of its end.
  *
  * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
  */
@@ -121,7 +121,7 @@ export interface SampleSpan {
   readonly end: number;
 }
 
-/** Returns the inputs of some outputs; positions outside of the recording are silence. */
+/** Returns the range of inputs that a range of outputs needs; positions outside the recording are silence. */
 export function inputSpan({ start, end }: SampleSpan, options: ResampleOptions): SampleSpan {
   const { up, down } = ratioOf(options);
   if (up === down || end <= start) return { start, end };
@@ -147,9 +147,9 @@ export type Convolve = (
 ) => void;
 
 /**
- * Computes some outputs of a recording, bit for bit as `Resampler` does.
+ * Computes a range of a recording's outputs, bit-identical to those of `Resampler`.
  *
- * @param inputs the range of `inputSpan` for these outputs
+ * @param inputs the samples in the range that `inputSpan` returns for these outputs
  * @param convolve used for the usual ratios if not null
  */
 export function resampleSpan(

@@ -7,8 +7,8 @@ export type StreamedFormat = "linear16" | "mulaw" | "alaw";
 /**
  * Converts raw samples of a live client, in any chunking, to the 16-bit mono PCM of sessions.
  *
- * Samples that waited for the filter would complete a session's frame only with the client's next message,
- * and delay every result by that message. So the sound is 2 ms late instead (4 ms at 8 kHz).
+ * Holding samples back for the filter would complete a session's frame only with the client's next message,
+ * which would delay every result. The sound is 2 ms late instead (4 ms at 8 kHz).
  */
 export class StreamedPcm {
   readonly #format: StreamedFormat;

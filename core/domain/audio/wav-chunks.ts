@@ -14,7 +14,7 @@ export function riffChunk(id: string, body: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** Splits a RIFF file from the chunk `id` at its very end; null when it does not end with one. */
+/** Splits off the chunk `id` at the end of a RIFF file; null when the file does not end with it. */
 export function withoutLastChunk(
   file: Uint8Array,
   id: string,

@@ -37,7 +37,7 @@ export class WavSampleReader {
     return this.#sampleCount;
   }
 
-  /** @throws {ServiceError} `AUDIO_UNREADABLE` from the header */
+  /** @throws {ServiceError} `AUDIO_UNREADABLE` if the header is invalid */
   push(bytes: Uint8Array): Float32Array {
     if (this.#remainingBytes === 0) return NOTHING;
     const joined = this.#held.length === 0 ? bytes : concat(this.#held, bytes);

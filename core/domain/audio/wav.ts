@@ -12,7 +12,7 @@ export interface WavHeader {
   readonly bitsPerSample: number;
   readonly blockBytes: number;
   readonly dataOffset: number;
-  /** Whole blocks only; null for a stream of unknown length. */
+  /** Length of the samples in whole blocks; null for a stream of unknown length. */
   readonly dataBytes: number | null;
 }
 
@@ -21,7 +21,7 @@ export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
 /** Header length of files that we write. */
 const HEAD_BYTES = 44;
-/** Readers take all samples up to the end of the file. */
+/** Data size that makes readers take everything up to the end of the file. */
 const UNKNOWN_BYTES = 0xffff_ffff;
 const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
@@ -50,8 +50,8 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
 /**
  * Reads the header of a RIFF/WAVE file from its first bytes.
  *
- * A data size of 0 or 0xFFFFFFFF, as written by recorders that never updated it, means until the end of the
- * file; a size larger than the file is reduced.
+ * A data size of 0 or 0xFFFFFFFF, which recorders write first and may never update, means that the samples
+ * last until the end of the file; a size larger than the file is reduced.
  * @param prefix the first bytes of the file, as many as are available
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
@@ -244,7 +244,7 @@ function dataBytes(
 
 function needMore(prefix: Uint8Array, totalBytes: number | undefined, wanted: string): null {
   if (totalBytes !== undefined && prefix.length >= totalBytes) {
-    throw unreadable(`${wanted} must be there, received a file of ${totalBytes} bytes without it`);
+    throw unreadable(`file must have ${wanted}, received ${totalBytes} bytes without it`);
   }
   if (prefix.length >= LONGEST_WAV_HEADER_BYTES) {
     throw unreadable(

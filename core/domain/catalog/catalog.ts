@@ -40,7 +40,7 @@ export interface HearingModel extends ModelEntry {
   readonly task: "transcription";
   /** Model family, such as `ctc-two-pass`. */
   readonly family: string;
-  /** Characters of hot words: those of its transcripts, or none for a model that outputs word pieces. */
+  /** Characters that hot words may contain; empty for a model that does not support hot words. */
   readonly alphabet: ReadonlySet<string>;
   /** Whether the model writes punctuation and capitals itself; readable text then keeps them. */
   readonly writes_marks: boolean;
@@ -89,16 +89,16 @@ export class ModelList<M extends CatalogModel = CatalogModel> {
 export interface Catalog {
   readonly speaking: ModelList<SpeakingModel>;
   readonly hearing: ModelList<HearingModel>;
-  /** Id of the model that tells speakers apart; absent if none is installed. */
+  /** Id of the diarization model; absent if none is installed. */
   readonly diarization?: string | undefined;
 }
 
-/** @throws {ServiceError} `DIARIZATION_UNAVAILABLE` if no model tells speakers apart */
+/** @throws {ServiceError} `DIARIZATION_UNAVAILABLE` if no diarization model is installed */
 export function requireDiarization({ diarization }: Pick<Catalog, "diarization">): void {
   if (diarization !== undefined) return;
   throw new ServiceError(
     "DIARIZATION_UNAVAILABLE",
-    "diarize needs a model for diarization, and none is installed: run dauys models add speakers-eres2net",
+    "diarize requires a diarization model, and none is installed: run dauys models add speakers-eres2net",
     { param: "diarize" },
   );
 }

@@ -21,8 +21,8 @@ export interface BeamDecoding {
 }
 
 /**
- * Extra evidence for a text if voice activity is uncertain: it mistakes birds for speech in every other
- * frame.
+ * Extra evidence that a text needs if voice activity is uncertain: it mistakes birds for speech in every
+ * other frame.
  */
 export interface SpeechDoubt {
   /** Mean speech probability above which an utterance counts as certain. */
@@ -33,9 +33,9 @@ export interface SpeechDoubt {
 
 export interface BeamDecoderOptions {
   /**
-   * Evidence that each character of a text needs: how much likelier than silence it is by the acoustic model
-   * alone, natural log; else the result is empty. Without this, the language model turns wind and rain into
-   * sentences.
+   * Evidence that each character of a text needs; with less, the result is empty. It is how much likelier
+   * than silence the text is by the acoustic model alone, natural log. Without this, the language model turns
+   * wind and rain into sentences.
    */
   readonly evidencePerCharacter?: number | undefined;
   readonly doubt?: SpeechDoubt | undefined;
@@ -72,7 +72,7 @@ export class BeamDecoder {
   /**
    * Decodes with the search on another thread if there is one. May be called again before it settles.
    *
-   * @param logProbs must not change until then
+   * @param logProbs must not change until the promise settles
    */
   async decodeAside(
     logProbs: Float32Array,
@@ -114,7 +114,7 @@ export class BeamDecoder {
     return this.#evidencePerCharacter + evidence * Math.max(0, below - speechMean);
   }
 
-  /** Log-probs for the search; alignment and confidence use those of the network. */
+  /** Log-probs for the search; alignment and confidence use the network's. */
   #scoresOf(logProbs: Float32Array, frames: number): Float32Array {
     const bias = this.#outputBias;
     if (bias === null) return logProbs;

@@ -1,6 +1,6 @@
 /**
- * Fits a later transcript of the same audio to a client that was promised a text starting with `promised`, by
- * replacing the words of `text` nearest to the promise with it.
+ * Makes a later transcript of the same audio start with `promised`, which the client has already received:
+ * replaces the words of `text` that differ least from it.
  */
 export function continuedText(promised: string, text: string): string {
   if (text.startsWith(promised)) return text;

@@ -18,12 +18,12 @@ export class GreedyDecoder {
     this.#vocabulary = vocabulary;
   }
 
-  /** Frames taken since the last reset. */
+  /** Frames processed since the last reset. */
   get frameCount(): number {
     return this.#frameCount;
   }
 
-  /** Tokens so far; text changes only when this does. */
+  /** Number of tokens so far; the text changes only when it does. */
   get tokenCount(): number {
     return this.#tokens.length;
   }

@@ -3,7 +3,8 @@ export interface GrownText {
   /** Tokens of the best text, without a space at its end; valid until the next call of the search. */
   readonly tokens: ArrayLike<number>;
   /**
-   * Number of these that are complete words shared by all texts of the beam, which no later frame changes.
+   * Number of leading tokens that are complete words shared by all texts of the beam; no later frame changes
+   * them.
    */
   readonly settled: number;
 }

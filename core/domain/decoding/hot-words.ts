@@ -5,6 +5,9 @@ export interface HotWord {
   readonly characterScore: number;
 }
 
+/** Most hot words of a request. */
+export const MOST_HOT_WORDS = 100;
+
 const NO_MATCH = 0;
 /** A character of a word piece that no hot word has. */
 const OTHER = 0;
@@ -32,8 +35,8 @@ const MOST_CHARACTERS = 255;
 
 /**
  * Hot words as an automaton over output tokens, or over their characters if tokens are word pieces: then a
- * match does not depend on how the model splits a word into pieces. They match from the start of a word, and stay matched when
- * letters follow, so a stem is also found with its endings.
+ * match does not depend on how the model splits a word into pieces. They match from the start of a word, and
+ * stay matched when letters follow, so a stem is also found with its endings.
  *
  * A path earns each character's score when it matches. The score of an incomplete word is a credit, taken
  * back when the next token or the end of the text breaks the match; the score of a complete word is kept.

@@ -60,11 +60,10 @@ export class LanguageModel implements TokenModel {
     this.vocabulary = header.vocabulary;
     this.#logProbCodes = Float64Array.from(reader.floats(256));
     this.#backoffCodes = Float64Array.from(reader.floats(256));
-    // Skip the log-probs of words: the search only asks whether a word is known.
+    // Skip the log-probs of words: the search only checks whether a word is known.
     reader.floats(256);
     const gaps = reader.words(wordCount);
-    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be
-    // freed.
+    // Copy the tokens, so that the file's bytes can be freed. Their upper bit marks n-grams that are states.
     this.#tokens = reader.bytes(arcCount).slice();
     const codes = reader.bytes(arcCount);
     const counts = reader.bytes(nodeCount);
@@ -170,7 +169,7 @@ export function requireVocabulary(
   const different = vocabulary.findIndex((output, token) => output !== model.vocabulary[token]);
   if (different < 0 && model.vocabulary.length === vocabulary.length) return;
   const found = `${model.vocabulary.length} outputs against ${vocabulary.length}`;
-  throw brokenLanguageModel(`its vocabulary must be the recogniser's, found ${found}`);
+  throw brokenLanguageModel(`its vocabulary must match the recogniser's, found ${found}`);
 }
 
 /** Returns the first arc of every state, and the end of the last. */

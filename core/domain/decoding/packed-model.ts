@@ -64,7 +64,7 @@ export function unpackSections(
     ...{ logProbCodes: codeBooks.subarray(0, 256), backoffCodes: codeBooks.subarray(256), ...scales },
   };
   const links = walkStates(symbols, tables, vocabulary.length);
-  if (!symbols.isAtEnd) throw brokenLanguageModel("what it holds does not add up");
+  if (!symbols.isAtEnd) throw brokenLanguageModel("its contents are inconsistent");
   return { sections: plain, links };
 }
 

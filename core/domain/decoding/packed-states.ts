@@ -1,6 +1,6 @@
 import { brokenLanguageModel } from "./broken-language-model.js";
 
-/** The upper bit of a token says that its n-gram is a state. @public for the recipe that packs */
+/** The upper bit of a token marks an n-gram that is a state. @public for the recipe that packs */
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
 /** Limit on the length of suffix chains, far above any order. */
@@ -278,7 +278,7 @@ class StateWalk {
     return lowerSum;
   }
 
-  /** Codes the back-off weight by the weight that makes the sum one. */
+  /** Codes the back-off weight, predicted as the weight that makes the sum one. */
   #codeBackoff(state: number, lowerSum: number): void {
     const { logs, backoffs } = this.#tables;
     const { backoffOfOne, backoffSlope } = this.#scales;

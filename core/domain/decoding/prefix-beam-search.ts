@@ -32,8 +32,8 @@ const DEFAULTS = {
   /** Found by `bench/evaluate/tune.ts`: a lower floor doubles the time at the same error. */
   candidateFloor: Math.log(2e-4),
   /**
-   * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, of 8
-   * seven. Word confidences use texts within 10 of the best.
+   * Changes none of 600 development utterances and takes 30 % less time; a margin of 10 changes one, a margin
+   * of 8 seven. Word confidences use texts within 10 of the best.
    */
   beamMargin: 12,
 };
@@ -332,7 +332,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
     }
     // The sort is stable, so ties keep the order of the beam.
     const [best, ...others] = found.sort((a, b) => b.score - a.score);
-    // Without any possible output there is no text.
+    // If no output is possible, the text is empty.
     return [best ?? { tokens: [], score: IMPOSSIBLE }, ...others];
   }
 

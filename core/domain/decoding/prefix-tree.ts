@@ -26,7 +26,7 @@ export class PrefixTree {
     this.#grow(capacity);
   }
 
-  /** Drops every node and makes the root, which is node 0. */
+  /** Drops every node and creates the root, which is node 0. */
   reset(rootState: number, emptyWordHash: number, hotState: number): void {
     this.#table.fill(0);
     this.#count = 1;

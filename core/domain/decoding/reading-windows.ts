@@ -16,8 +16,8 @@ export function windowOf({ strideSamples, overlapSamples }: ReadingWindows, wind
 }
 
 /**
- * Counts the windows that an utterance of this length fills; the rest of it, from the start of the next
- * window on, is longer than an overlap. Depends on nothing else, so an utterance is always read in the same
+ * Counts the windows that an utterance of this length fills; the rest, from the start of the next window, is
+ * longer than an overlap. The count depends on the length alone, so an utterance is always read in the same
  * windows.
  */
 export function fullWindows({ strideSamples, overlapSamples }: ReadingWindows, sampleCount: number): number {

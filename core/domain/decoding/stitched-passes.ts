@@ -1,6 +1,6 @@
 import { bestToken } from "./greedy.js";
 
-/** The part of the audio that one pass of a model takes, in samples. */
+/** The part of the audio that one pass of a model covers, in samples. */
 export interface Pass {
   readonly startSample: number;
   readonly endSample: number;
@@ -48,9 +48,9 @@ export function passesOver(sampleCount: number, limits: PassLimits): Pass[] {
 }
 
 /**
- * Joins the rows of overlapping passes, each row from one pass, so that no word is lost or repeated. A seam
- * is in the middle half of an overlap, where both passes output least: in a pause if there is one, else
- * between two letters where the text across the seam equals that of one of the passes.
+ * Joins the rows of overlapping passes, each row from one pass, so that no word is lost or repeated. Each
+ * seam lies in the middle half of an overlap, where both passes emit least: in a pause if there is one.
+ * Otherwise it is between two letters where the joined text equals that of one of the passes.
  *
  * @param width number of outputs, the blank first
  */
@@ -89,7 +89,7 @@ function seamRow(first: PassRows, second: PassRows, width: number): number {
   return (agreed ?? candidates[0])!.row;
 }
 
-/** Sums the probability near a seam that is not the blank's. */
+/** Sums the probability of all outputs but the blank near a seam. */
 function heardAround(part: PassRows, row: number, width: number): number {
   let heard = 0;
   for (let near = row - GAP_ROWS; near < row + GAP_ROWS; near++) {

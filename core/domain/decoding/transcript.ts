@@ -4,13 +4,13 @@ import type { TimedWord } from "./words.js";
 /** A word of a file; engine nodes of earlier versions send no confidence. */
 export interface FileWord extends TimedWord {
   readonly confidence?: number;
-  /** From 0 by first word; present if the client requested speakers. */
+  /** Speaker number, counted from 0 in order of first word; only if the client requested speakers. */
   readonly speaker?: number;
 }
 
-/** A word as people read it, with figures, capitals and marks. */
+/** A word as people read it, with digits, capitals and punctuation. */
 export interface ReadableWord extends TimedWord {
-  /** As in `FileWord`: of its first spoken word. */
+  /** Speaker of its first spoken word; see `FileWord`. */
   readonly speaker?: number;
   /** The words [first, end) of the transcript that it stands for. */
   readonly spoken: readonly [number, number];
@@ -19,7 +19,7 @@ export interface ReadableWord extends TimedWord {
 /** Personal data that was masked, in seconds. */
 export interface RedactedSpan {
   readonly kind: RedactedKind;
-  /** As in `TranscribedSegment`. */
+  /** See `TranscribedSegment`. */
   readonly channel?: number;
   readonly start: number;
   readonly end: number;

@@ -6,5 +6,5 @@ export interface UnpackedPlace {
   readonly leastFreeBytes: number;
 }
 
-/** Their subfolder of the data folder. */
+/** Subfolder of the data folder for unpacked language models. */
 export const LANGUAGE_MODELS_FOLDER = "language-models";

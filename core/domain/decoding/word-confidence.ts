@@ -28,7 +28,7 @@ export function wordConfidences(
   return shares.map((share, i) => Math.round(share * Math.sqrt(clarities[i]!) * 1_000) / 1_000);
 }
 
-/** For each word, the probability among the beam's texts of those with it in this place. */
+/** For each word, the probability of the beam's texts that have it in this place, as a share of all. */
 function sharesOf(best: readonly string[], hypotheses: Hypotheses, vocabulary: readonly string[]): number[] {
   const sums = new Array<number>(best.length).fill(0);
   let total = 0;

@@ -58,10 +58,10 @@ function splitBySpeaker(
   }));
 }
 
-/** Finds speakers of words that are asked for in order of time. */
+/** Finds the speaker of each word; words must be queried in order of time. */
 class TurnSearch {
   readonly #turns: readonly SpeakerTurn[];
-  /** All turns before it end before the current word. */
+  /** First turn to consider; all turns before it end before the current word. */
   #first = 0;
 
   constructor(turns: readonly SpeakerTurn[]) {

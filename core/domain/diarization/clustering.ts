@@ -1,16 +1,16 @@
 export interface ClusterOptions {
   /** Number of speakers, if known. */
   readonly speakerCount: number | null;
-  /** Cosine distance from which two groups are different speakers; without effect if the number is known. */
+  /** Cosine distance from which two groups are different speakers; ignored if the number is known. */
   readonly threshold: number;
-  /** Called now and then; may throw to stop the work. */
+  /** Called periodically; may throw to stop the work. */
   readonly checkpoint?: () => void;
 }
 
 /** Distances of this many embeddings fill 32 MB. */
 const MOST_LINKED = 4_000;
 
-/** Its multiples are spread evenly without a period: windows may list their speakers in turns. */
+/** Its multiples spread evenly without a period, which matters because windows may list speakers in turns. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 /**
@@ -37,7 +37,7 @@ interface Linkage {
 }
 
 /**
- * Joins all items pair by pair, by chains of nearest neighbours: of a complete linkage, they find the same
+ * Joins all items pair by pair along chains of nearest neighbours. With complete linkage, this finds the same
  * tree as joining the closest pair each time, in quadratic time.
  */
 function linkages(unit: readonly Float32Array[], { checkpoint }: ClusterOptions): Linkage[] {

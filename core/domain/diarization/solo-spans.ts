@@ -8,7 +8,7 @@ const LEAST_FRAMES = 10;
  *
  * @param frames speakers of each frame, as bit sets
  * @param windowSamples length of the window that the frames divide evenly
- * @returns spans in samples of the window; empty if they are too short altogether
+ * @returns spans in samples of the window; empty if their total is too short
  */
 export function soloSpans(frames: Uint8Array, speaker: number, windowSamples: number): SampleSpan[] {
   const alone = 1 << speaker;

@@ -2,7 +2,7 @@ import { type ClusterOptions, clusterEmbeddings } from "./clustering.js";
 import { sizeOfSet } from "./powerset.js";
 import { firstFrameOf, type SpeakerWindow, type WindowShape } from "./windows.js";
 
-/** What a client knows of a recording's speakers. */
+/** A client's hints about the speakers of a recording. */
 export interface SpeakerWishes {
   /** Their number; null if unknown. */
   readonly count: number | null;
@@ -42,7 +42,8 @@ export function speakerTurns(windows: readonly SpeakerWindow[], options: TurnOpt
 /** Returns the group of each speaker of each window; -1 without an embedding. */
 function groupsOf(windows: readonly SpeakerWindow[], options: TurnOptions): Int32Array[] {
   const [first] = windows;
-  // Within one window the segmentation has told its speakers apart; embeddings of so little speech know less.
+  // The segmentation has already separated the speakers of one window; embeddings of so little speech are
+  // less reliable.
   const local = first === undefined ? 0 : sizeOfSet(first.frames.reduce((all, set) => all | set, 0));
   if (windows.length === 1 && (options.speakerCount ?? local) >= local) {
     return [Int32Array.from(first!.embeddings, (_, speaker) => speaker)];
@@ -59,7 +60,7 @@ function groupsOf(windows: readonly SpeakerWindow[], options: TurnOptions): Int3
 
 type Span = [start: number, end: number];
 
-/** Finds when each group is active, in seconds: as many groups per frame as the windows hear on average. */
+/** Finds when each group is active, in seconds: per frame as many groups as the windows detect on average. */
 function activeSpans(
   windows: readonly SpeakerWindow[],
   groups: readonly Int32Array[],
@@ -118,7 +119,7 @@ function activeGroups(
     if (set === undefined) continue;
     heard++;
     members += sizeOfSet(set);
-    // Two speakers of a window in one group are one vote.
+    // Two speakers of a window in one group count as one vote.
     const own = new Set<number>();
     for (const [speaker, group] of groups[window]!.entries())
       if (group >= 0 && (set & (1 << speaker)) !== 0) own.add(group);

@@ -10,11 +10,11 @@ export interface WindowShape {
   readonly receptiveSamples: number;
 }
 
-/** The graph's and the embeddings' answers for one window. */
+/** Results of the segmentation graph and of the embeddings for one window. */
 export interface SpeakerWindow {
   /** Speakers of each frame as a bit set, numbered within the window. */
   readonly frames: Uint8Array;
-  /** By speaker of the window; null for one who is never heard alone for long enough. */
+  /** One per speaker of the window; null for a speaker who is never alone for long enough. */
   readonly embeddings: readonly (Float32Array | null)[];
 }
 

@@ -26,9 +26,9 @@ export interface EndpointerOptions {
   readonly longestFrames: number;
   /** An utterance that is too long is cut at the least likely speech within this many of its last frames. */
   readonly cutWindowFrames: number;
-  /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
+  /** Speech without a new letter for this long ends the utterance; infinite if letters are not known. */
   readonly wordlessFrames: number;
-  /** Evidence that ends the utterance: only a voice far behind the speaker still talks; see `DISTANT_DOUBT`. */
+  /** Evidence that only a farther voice still talks at which the utterance ends; see `DISTANT_DOUBT`. */
   readonly doubtLimit: number;
 }
 
@@ -81,7 +81,7 @@ const NO_EVENTS: readonly EndpointEvent[] = [];
 export interface HeardFrame {
   /** See `levelDb`; always 0 if levels are not known. */
   readonly levelDb: number;
-  /** The frame brought a new letter; true if letters are not known frame by frame. */
+  /** Whether the frame added a letter; true if letters are not known frame by frame. */
   readonly hasLetter: boolean;
 }
 
@@ -105,11 +105,11 @@ export function pauseFramesFor(pauseMs: number): number {
 /**
  * Finds utterances in a sequence of speech probabilities, one per 40 ms frame.
  *
- * An utterance opens after `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` is emitted
- * after at most half of it, in time for a second decoding pass; `resumed` cancels it. Utterances are numbered from 0, in
- * order, and never overlap. The result depends on the frames (and on `patience`) alone, not on how the audio arrived.
- *
- * A frame counts as speech if it is as loud as the near speaker (`SpeakerLevel`). Utterances also end when letters stop.
+ * An utterance opens after `openingFrames` of speech in a row and ends after `pauseFrames` of silence, or
+ * when letters stop. `halfway` is emitted after at most half of the pause, in time for a second decoding
+ * pass; `resumed` cancels it. Frames as loud as the near speaker (`SpeakerLevel`) count as speech. Utterances
+ * are numbered from 0 and never overlap. The result depends only on the frames (and on `patience`), not on
+ * how the audio arrived.
  */
 export class Endpointer {
   readonly #options: EndpointerOptions;
@@ -270,7 +270,7 @@ export class Endpointer {
     return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
-  /** The speaker has paused, and a farther voice was heard since. */
+  /** Whether the speaker has paused, and only a farther voice has continued. */
   #isDistant(): boolean {
     const { doubt, nearEnd } = this.#speaker;
     return doubt >= this.#options.doubtLimit && this.#isOver(this.#frameCount - nearEnd);
@@ -367,7 +367,7 @@ export class Endpointer {
   }
 }
 
-/** An exclusive end of speech, and the sum of the probabilities before it. */
+/** The exclusive end of speech, and the sum of the probabilities before it. */
 interface SpeechEnd {
   readonly end: number;
   readonly sum: number;
@@ -388,7 +388,7 @@ function checkedOptions(options: EndpointerOptions): EndpointerOptions {
       throw new RangeError(`${name} must be a whole number of at least ${least}, received ${value}`);
     }
   }
-  // A cut must leave the opening of the utterance to its left.
+  // A cut must leave the opening of the utterance intact.
   const shortest = options.cutWindowFrames + leadFrames + openingFrames;
   if (!Number.isInteger(longestFrames) || longestFrames < shortest) {
     throw new RangeError(

@@ -1,16 +1,20 @@
 /**
- * How the length of a pause is limited: by the threshold alone, or also by how likely the sentence ends here.
+ * Whether the length of a pause is limited by the threshold alone, or also by how likely the sentence ends
+ * there.
  */
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
 
-/** Longest pause, in thresholds. */
+/** Maximum length of a pause, in thresholds. */
 export const MOST_PATIENCE = 3;
 
-/** Returns how many thresholds a pause may last, at most `MOST_PATIENCE`; called once the threshold has passed. */
+/**
+ * Returns how many thresholds a pause may last, at most `MOST_PATIENCE`; called once the threshold has
+ * passed.
+ */
 export type Patience = () => number;
 
-/** Probabilities of a sentence end: below the first an end is hardly possible, below the second rare. */
+/** Below the first probability a sentence end is hardly possible, below the second it is rare. */
 const HARDLY_AN_END = 0.02;
 const RARELY_AN_END = 0.05;
 

@@ -20,7 +20,7 @@ export class RecentFrames {
     this.#sums = new Float64Array(capacity);
   }
 
-  /** Frames that have arrived. */
+  /** Number of frames that have arrived. */
   get count(): number {
     return this.#count;
   }
@@ -62,7 +62,7 @@ export class RecentFrames {
     return this.#letterFlags[this.#slot(frame)] === 1;
   }
 
-  /** Sum of the probabilities before a frame, or of all when it is the next to arrive; in steps. */
+  /** Sum of the probabilities before a frame, in steps; for the next frame to arrive, the sum of all. */
   sumBefore(frame: number): number {
     return frame === this.#count ? this.#sum : this.#sums[this.#slot(frame)]!;
   }

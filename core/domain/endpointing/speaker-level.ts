@@ -34,13 +34,13 @@ interface SpeakerRules {
   readonly opening: DoubtRange;
   /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
-  /** The loudest of this many frames counts, because vowels are closer together than that. */
+  /** Number of frames of which the loudest counts; vowels are closer together than that. */
   readonly recentFrames: number;
   /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
   /** Speech this far below the loudest, with nothing louder before it, is not the speaker's. */
   readonly leadingDb: number;
-  /** After this time without an utterance, the limit falls by this much per frame. */
+  /** After this time without an utterance, the limit falls by `forgetDbPerFrame` a frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
 }
@@ -66,9 +66,9 @@ const FALL_DB = 0.1;
 const MOST_FALL_DB = 2;
 
 /**
- * Evidence from a speech frame that the speaker has stopped and a farther voice is talking, in nats. A
- * speaker comes within 3 dB of their own loud frames several times a second, a voice 10 dB below in one frame
- * of fifty. Voice activity is below 0.8 in half of such a voice's frames, and in one of twenty of the
+ * Evidence from a speech frame that the speaker has stopped and a farther voice is talking, in nats. Speakers
+ * come within 3 dB of their own loud frames several times a second, a voice 10 dB below does so in one frame
+ * of fifty. Voice activity is below 0.8 in half of such a voice's frames, but in one of twenty of the
  * speaker's. Neighbouring frames are similar, so a voice must stay distant for about a second to reach
  * `DISTANT_DOUBT`.
  */
@@ -81,8 +81,9 @@ export const MOST_DOUBT_FRAMES = 150;
 const RECORD_DB = 1;
 
 /**
- * Tracks how loud a session's near speaker is. Voice activity remembers 1.5 s; a room where others keep talking needs a
- * longer memory. The level changes only when an utterance ends, so a session replayed from there behaves the same.
+ * Tracks how loud a session's near speaker is. Voice activity remembers 1.5 s; a room where others keep
+ * talking needs a longer memory. The level changes only when an utterance ends, so a session replayed from
+ * there behaves the same.
  */
 export class SpeakerLevel {
   readonly #rules: SpeakerRules;
@@ -90,7 +91,7 @@ export class SpeakerLevel {
   #levelDb: number | null;
   /** End of the last utterance; negative if it came before frame 0, on another worker. */
   #lastEnd: number;
-  /** Level of the open utterance's loud frames, and the highest it has been. */
+  /** Level of the open utterance's loud frames, and its maximum so far. */
   #utteranceDb = Number.NEGATIVE_INFINITY;
   #topDb = Number.NEGATIVE_INFINITY;
   /** Its last speech frame, and the level of that frame. */

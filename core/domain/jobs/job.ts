@@ -7,7 +7,7 @@ import type { ReadingOptions } from "../text/display/reading.js";
 export const JOB_STATUSES = ["queued", "running", "done", "failed", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** What becomes of a job's webhook. */
+/** Delivery status of a job's webhook. */
 export type WebhookState = "pending" | "delivered" | "failed";
 
 /** Options of a transcription that runs later. */
@@ -17,7 +17,7 @@ export interface JobOptions {
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   readonly reading: ReadingOptions | null;
-  /** Tell speakers apart. */
+  /** Speaker labels; absent if not requested. */
   readonly speakers?: SpeakerWishes | undefined;
   /** Absent for mixed channels. */
   readonly channels?: ChannelHandling;
@@ -59,7 +59,7 @@ export function holdIdOf({ id, attempt }: { readonly id: string; readonly attemp
 export interface JobPage {
   readonly status: JobStatus | null;
   readonly limit: number;
-  /** Id of the last job of the page before. */
+  /** Id of the last job of the previous page. */
   readonly after: string | null;
   /** Only the job that was submitted with it. */
   readonly idempotencyKey: string | null;

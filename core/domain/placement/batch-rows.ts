@@ -12,7 +12,7 @@ export interface BatchRows {
   readonly finalRows: readonly RowsOfLength[];
   /** Pieces of files in one run of the second pass. */
   readonly fileRows: readonly RowsOfLength[];
-  /** Frames of a file in one run of the encoder, whose output does not depend on it. */
+  /** Frames of a file in one run of the encoder; its output does not depend on this number. */
   readonly hearFrames: number;
 }
 

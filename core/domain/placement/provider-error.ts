@@ -51,8 +51,8 @@ const OUT_OF_MEMORY = [
   // VK_ERROR_OUT_OF_DEVICE_MEMORY and _HOST_MEMORY; E_OUTOFMEMORY of DirectML.
   /VK_ERROR_OUT_OF_(?:DEVICE|HOST)_MEMORY/,
   /8007000E/i,
-  // A tensor beyond WebGPU's limits: onnxruntime binds it in parts, of which there are too many
-  // (core/providers/webgpu/shader_helper.cc); the other two are Dawn's, for a buffer.
+  // A tensor exceeds WebGPU's limits. The first message is onnxruntime's, which binds the tensor in too many
+  // parts (core/providers/webgpu/shader_helper.cc); the other two are Dawn's, for a buffer.
   /too many storage buffers in shader/i,
   /exceeds the max buffer size/i,
   /larger than the maximum (?:binding|buffer) size/i,

@@ -10,7 +10,7 @@ const MIN_SHARE = 2 / 3;
 const LENGTHS_PER_OCTAVE = 4;
 const SHORTEST_FRAMES = 16;
 
-/** Passes in a run whose longest has `frames` frames; 1 beyond the table. @param table ascending */
+/** Passes that share a run whose longest has `frames` frames; 1 beyond the table. @param table ascending */
 export function rowsOfLength(table: readonly RowsOfLength[], frames: number): number {
   return table.find((entry) => frames <= entry.frames)?.rows ?? 1;
 }
@@ -22,7 +22,7 @@ export function mostRows(table: readonly RowsOfLength[]): number {
 
 /**
  * Pure: chooses the passes that share the run of the first one: later ones of about the same length, as many
- * as the table has rows for the longest.
+ * as the table has rows for the longest of them.
  *
  * @param frames length of each pass, at least one
  * @returns their indices, including the first

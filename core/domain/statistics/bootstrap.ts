@@ -12,9 +12,9 @@ const SEED = 1;
 
 /**
  * Divides the sum of edits by the sum of lengths; the interval comes from a bootstrap over recordings, drawn
- * with replacement. The same figures give the same interval.
+ * with replacement. The same numbers give the same interval.
  *
- * @param edits `[recordings]`; for a difference: how many more edits
+ * @param edits `[recordings]`; for a difference, the number of additional edits
  * @param lengths `[recordings]`
  * @see Bisani and Ney, "Bootstrap estimates for confidence intervals in ASR performance evaluation", 2004.
  */

@@ -4,7 +4,7 @@ export interface FrameAlignment {
   readonly frames: number;
   /** `[frames]` */
   readonly frameToToken: BigInt64Array;
-  /** `[frames, 3]`: share of the token passed, share left, half the log of its length. */
+  /** `[frames, 3]`: elapsed share of the token, remaining share, half the log of its length. */
   readonly position: Float32Array;
   /** Frames of each token, `[tokens]`. */
   readonly durations: Int32Array;

@@ -1,16 +1,19 @@
 import { ServiceError } from "../errors.js";
 
 /**
- * Maximum number of spoken characters in a request. Figures and signs become longer when spoken. From 5,000
+ * Maximum number of spoken characters in a request. Numbers and signs become longer when spoken. From 5,000
  * characters, prose stays at 5,000; a price list becomes 14,000, telephone numbers 18,000, dates 21,000,
  * numbers of twelve digits 34,000. Only runs of symbols become longer, up to 84,500.
  */
 export const LONGEST_SPOKEN_CHARACTERS = 40_000;
-/** Longest response, 173 MB of samples; a response that is sent as a whole is in memory until it is sent. */
+/**
+ * Maximum length of a response, 173 MB of samples; a response sent as a whole stays in memory until it is
+ * sent.
+ */
 export const LONGEST_SPEECH_SECONDS = 3_600;
 
 /**
- * Upper estimates over all voices of svc-kk-v1: prose takes 0.076 s a character, figures 0.06 to 0.08, vowels
+ * Upper estimates over all voices of svc-kk-v1: prose takes 0.076 s a character, numbers 0.06 to 0.08, vowels
  * 0.084; the shortest piece, a letter and a mark, 0.27 s.
  */
 const SECONDS_PER_CHARACTER = 0.085;
@@ -23,7 +26,7 @@ export interface SpeechQuantity {
   readonly pauseSeconds: number;
 }
 
-/** Estimates the longest length of speech, pauses included. @param speed includes the voice's pace */
+/** Estimates the maximum length of speech, pauses included. @param speed includes the voice's pace */
 export function speechSeconds({ characters, pieces, pauseSeconds }: SpeechQuantity, speed: number): number {
   return (characters * SECONDS_PER_CHARACTER + pieces * SECONDS_PER_PIECE) / speed + pauseSeconds;
 }

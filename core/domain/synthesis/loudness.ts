@@ -13,7 +13,7 @@ export interface LoudnessModel {
   readonly voiceLufs: Readonly<Record<string, number>>;
 }
 
-/** A gain over time, which glides at each point from its first value to its second. */
+/** A gain over time, which glides from the first value of each point to its second. */
 export type GainCurve = readonly GainPoint[];
 
 interface GainPoint {
@@ -29,7 +29,10 @@ const RELATIVE_GATE_DB = -10;
 /** Limit of the gain: a piece that needs more is hardly speech. */
 const LARGEST_GAIN_DB = 3;
 
-/** Known frames at which a piece's gain counts half: the first half second overstates differences. */
+/**
+ * Number of known frames at which half of a piece's gain applies: the first half second overstates
+ * differences.
+ */
 const HALF_KNOWN_FRAMES = 120;
 /** Length of a change of gain, a second, which is inaudible: at most 0.1 dB in 70 ms. */
 const GLIDE_FRAMES = 94;
@@ -69,7 +72,7 @@ export function melLevelDb(
   return 10 * Math.log10(mean(blocks.filter((power) => power > gate)));
 }
 
-/** Returns the gain that makes pieces equally loud; 1 for a voice that the loudness model does not know. */
+/** Returns the gain that makes pieces equally loud; 1 for a voice that is not in the loudness model. */
 export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLufs }: LoudnessModel): number {
   const ownLufs = voiceLufs[voice];
   if (ownLufs === undefined || !Number.isFinite(levelDb)) return 1;
@@ -98,7 +101,7 @@ function gainAt(curve: GainCurve, frame: number): number {
   return point.from + (point.gain - point.from) * share;
 }
 
-/** Reduces the gain of a piece's known frames: the fewer are known, the closer it is to 1. */
+/** Reduces the gain while only part of a piece is known: the fewer frames, the closer it is to 1. */
 export function gainSoFar(gain: number, knownFrames: number): number {
   return gain ** (knownFrames ** 2 / (knownFrames ** 2 + HALF_KNOWN_FRAMES ** 2));
 }

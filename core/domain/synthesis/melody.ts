@@ -9,7 +9,7 @@ export interface PitchColumns {
   readonly columns: readonly (readonly number[])[];
 }
 
-/** A piece's pitch, and the condition made with it. */
+/** A piece's pitch, and the condition computed from it. */
 export interface PitchedCondition {
   /** Hz per frame, `[frames]`, positive everywhere. */
   readonly f0: Float32Array;

@@ -7,7 +7,7 @@ export function gaussianNoise(length: number, seed: number): Float32Array {
   return new GaussianNoise(length, seed).upTo(length);
 }
 
-/** The same noise, generated as far as it is needed. */
+/** The same noise, generated only as far as needed. */
 export class GaussianNoise {
   readonly #noise: Float32Array;
   #state: number;

@@ -1,6 +1,6 @@
 /**
- * Silence between two pieces of a sentence by the last mark of the first, in addition to the pieces' own
- * edges. Full stops inside a sentence come from the cut and have none.
+ * Silence between two pieces of a sentence by the last mark of the first, in addition to the silence at the
+ * pieces' edges. A full stop inside a sentence is added by the cut and has no pause.
  */
 const PAUSE_MS: ReadonlyMap<string, number> = new Map([
   [",", 90],

@@ -16,7 +16,7 @@ export function swaySchedule(nfe: number, sway: number): Float64Array {
 
 /** A package's solver steps. */
 export interface SolverSchedule {
-  /** For numbers of steps without listed times; see `swaySchedule`. */
+  /** Used for numbers of steps without listed times; see `swaySchedule`. */
   readonly sway: number;
   /**
    * Step times by number of steps, found by search: closer to the many-step result than the sway's.

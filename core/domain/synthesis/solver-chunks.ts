@@ -1,12 +1,12 @@
 /** A piece is solved as a whole or, for an early first sound, in growing chunks. */
 export type Chunking = "whole" | "growing";
 
-/** Patches of a piece that are solved together. All counts are patches of the piece. */
+/** Patches of a piece that are solved together. Positions are patches of the piece. */
 export interface SolverChunk {
   /** First and one past the last patch of the result. */
   readonly start: number;
   readonly end: number;
-  /** Input of the solver: also the patches around them on which they depend. */
+  /** Input of the solver: these patches, and those around them that they depend on. */
   readonly contextStart: number;
   readonly contextEnd: number;
   /** Patches from `start` on over which the previous chunk is cross-faded into this one. */
@@ -33,7 +33,7 @@ export const GROWING_CHUNKS: ChunkRules = { first: 16, longest: 192, context: 10
  * Pure: cuts a piece for the solver, by its length and the job's chunking only, so that the same job gives
  * the same samples on any worker.
  *
- * A rest within a chunk's context, or shorter than half of the chunk, is solved with it.
+ * A remainder within a chunk's context, or shorter than half of the chunk, is solved with it.
  * @param patches length of the piece, at least 1
  */
 export function solverChunks(

@@ -12,7 +12,7 @@ export interface PieceInFlight {
   readonly id: number;
   /** Deadline, from `dueAtMs`; the earliest runs first. */
   readonly dueAtMs: number;
-  /** True if a listener waits for the first audio of its first chunk, which costs the same in any piece. */
+  /** True if a listener waits for the first audio from its first chunk, which costs the same in any piece. */
   readonly isFirstChunk: boolean;
   readonly stage: PieceStage;
 }
@@ -34,7 +34,9 @@ export interface RunLimits {
   readonly firstChunkRows: number;
 }
 
-/** Largest share of steps by which first chunks in a batch may differ, so that listeners need not wait. */
+/**
+ * Largest share of steps by which the first chunks in a batch may differ, so that listeners need not wait.
+ */
 const JOINED_SHARE = 0.25;
 
 /** Largest ratio of lengths in a batch, so that an urgent short piece does not wait for a long one's step. */
@@ -78,7 +80,7 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
 
 /**
  * Batches first chunks that were requested at about the same time: they are short, and a run has a high fixed
- * cost. So waiting pieces begin before the leader's next step.
+ * cost. Waiting pieces therefore start before the leader's next step.
  */
 function firstChunkRun(
   leader: number,
@@ -108,7 +110,7 @@ export function paddedPatches(patches: number): number {
 }
 
 function byDue(a: PieceInFlight, b: PieceInFlight): number {
-  // Ids rise with time, so ties go to the older piece.
+  // Ids increase over time, so ties go to the older piece.
   return a.dueAtMs - b.dueAtMs || a.id - b.id;
 }
 

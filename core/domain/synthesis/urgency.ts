@@ -1,8 +1,8 @@
 import type { Chunking } from "./solver-chunks.js";
 
 /**
- * The listener of a piece: `first` has no audio yet, `heard` runs out of audio at a known time, and `whole`
- * gets the response only once it is complete.
+ * State of a piece's listener: `first` has no audio yet, `heard` runs out of audio at a known time, and
+ * `whole` gets the response only once it is complete.
  */
 export type Urgency =
   | { readonly kind: "first" }
@@ -15,9 +15,9 @@ export type Urgency =
 
 /** A piece is due this long before its listener runs dry, for the last vocoder windows and the network. */
 const HEARD_MARGIN_MS = 300;
-/** The same for a chunk inside a piece, for the network only. */
+/** Like `HEARD_MARGIN_MS`, but for a chunk inside a piece, which needs time for the network only. */
 const CHUNK_MARGIN_MS = 150;
-/** Extra time that a piece of a whole response gets, so that first pieces go before it. */
+/** Extra time that a piece of a whole response gets, so that first pieces run before it. */
 const WHOLE_PATIENCE_MS = 2_000;
 /**
  * Work for a character in a solver step on one core. Only the order of pieces depends on it, never a result.
@@ -27,8 +27,9 @@ const CHARACTER_STEP_MS = 0.5;
 const FIRST_CHUNK_CHARACTERS = 15;
 
 /**
- * Returns when a piece is due: a first piece as early as it could be alone, later ones when their listener
- * would run dry, a piece of a whole response a little later than alone. The earliest deadline runs first.
+ * Returns when a piece is due: a first piece as early as it could finish alone, later pieces when their
+ * listener would run dry, a piece of a whole response slightly later than it could finish alone. The earliest
+ * deadline runs first.
  *
  * Deadlines are fixed on arrival, and later arrivals have later ones, so no piece waits forever. A listener
  * about to run dry comes before a new one.

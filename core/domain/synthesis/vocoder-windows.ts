@@ -3,7 +3,7 @@ export interface VocoderWindow {
   /** First and one past the last frame whose samples are used. */
   readonly start: number;
   readonly end: number;
-  /** Input of the vocoder: also the frames around them on which their samples depend. */
+  /** Input of the vocoder: these frames, and those around them that their samples depend on. */
   readonly contextStart: number;
   readonly contextEnd: number;
 }

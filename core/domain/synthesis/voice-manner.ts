@@ -1,4 +1,4 @@
-/** A voice's way of speaking, set by its package, in addition to what its model has learned. */
+/** A voice's manner of speaking, set by its package, in addition to what its model has learned. */
 export interface VoiceManner {
   /** Tempo relative to the training's; multiplies the requested speed. */
   readonly pace: number;

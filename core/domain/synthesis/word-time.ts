@@ -1,13 +1,13 @@
 /** A written word and its time, as in the public interface. */
 export interface WordTime {
-  /** The characters of the request's text. */
+  /** Characters of the request's text. */
   readonly word: string;
   /** The spoken form, unless it is the word in lower case. */
   readonly spoken?: string | undefined;
   /** Seconds from the start of the accompanying audio. */
   readonly start: number;
   readonly end: number;
-  /** [from, to) of the request's text in Unicode code points, the billed unit. */
+  /** Position [from, to) in the request's text in Unicode code points, the billed unit. */
   readonly from: number;
   readonly to: number;
 }

@@ -37,7 +37,7 @@ export function saidWords(
 export class WrittenWords {
   readonly #text: string;
   readonly #sampleRateHz: number;
-  /** UTF-16 units and code points counted so far, as words are in order. */
+  /** UTF-16 units and code points counted so far; words must arrive in order. */
   #units = 0;
   #codePoints = 0;
 
@@ -47,8 +47,8 @@ export class WrittenWords {
   }
 
   /**
-   * Returns the written words of the next sentence, in order. Spoken words of one part of the text, as those
-   * of "2024", are one word.
+   * Returns the written words of the next sentence, in order. Spoken words of one part of the text, such as
+   * those of "2024", form one word.
    *
    * @param offsetSamples audio before the sentence
    */

@@ -3,12 +3,11 @@ import { splitIntoSentences } from "./sentences.js";
 /** Text without a sentence end is cut at a space before this many UTF-16 units. */
 export const LONGEST_OPEN_SENTENCE = 1_000;
 /**
- * A word must follow before a sentence end counts: abbreviations and direct speech are recognised by what
- * follows.
+ * A sentence end counts only once a word follows: what follows identifies abbreviations and direct speech.
  */
 const LOOKAHEAD = 40;
 const END = /[.!?…\n]/u;
-/** Letters, figures, and signs that are read aloud. */
+/** Letters, digits, and signs that are read aloud. */
 const SPEECH = /[\p{L}\p{N}\p{Sc}\p{Sm}%№°&@#§]/u;
 /** Stand-ins for what may follow a mark: a sentence, or a number after an abbreviation. */
 const PROBES = ["Мен барамын.", "12 сан."];
@@ -39,13 +38,13 @@ export function firstSentence(text: string, isWhole: boolean, goesOn?: GoesOn): 
 }
 
 /**
- * A clause of at least 40 characters, with the white space after it. Letters on both sides of the mark exclude
- * lists of figures, which are read with what they count.
+ * A clause of at least 40 characters, with the white space after it. Letters on both sides of the mark
+ * exclude lists of numbers, which must be read together with what they count.
  */
 const CLAUSE = /^[\s\S]{39,}?\p{L}[»”"')]*(?:[,;:]|\s[—–])\s+(?=\p{L}\S*\s)/u;
 
 /**
- * Cuts the first clause off a sentence that is not complete, so that its speech can start early; null without
+ * Cuts the first clause off an incomplete sentence, so that its speech can start early. Returns null without
  * a clause that is long enough, or before the next word is complete.
  */
 export function firstClause(text: string): string | null {
@@ -57,7 +56,7 @@ function isCertain(after: string): boolean {
   return after.length >= LOOKAHEAD || /[\p{L}\d]\S{0,3}\s/u.test(after);
 }
 
-/** Whether the text ends with a sentence mark and white space, whatever follows. */
+/** Whether the text ends with a sentence mark and white space, regardless of what follows. */
 function endsForSure(text: string, goesOn?: GoesOn): boolean {
   // A sentence may continue after direct speech and after an ellipsis.
   if (!/[^.][.!?]\s+$/u.test(text) || /^\s*[—–-]/u.test(text)) return false;

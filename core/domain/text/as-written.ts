@@ -8,7 +8,8 @@ const UNSAYABLE = /\p{C}/gu;
 const FORMAT = /\p{Cf}/u;
 
 /**
- * Passes a text to a voice whose own phonemizer reads numbers and signs, because no rules here know its language.
+ * Passes a text to a voice whose own phonemizer reads numbers and signs, because no rules here know its
+ * language.
  *
  * Drops only characters that cannot be spoken at all, and reduces white space to single spaces. Applies the
  * dictionary.
@@ -28,7 +29,7 @@ export function readAsWritten(
   return out.done();
 }
 
-/** Spoken text as it grows, and the words in it. */
+/** Spoken text while it is assembled, and the words in it. */
 export class SpokenAsWritten {
   #spoken = "";
   /** True if white space followed the last word. */
@@ -60,7 +61,7 @@ export class SpokenAsWritten {
     this.#hasGap = spoken === "";
   }
 
-  /** Separates the words so far from the next ones. */
+  /** Separates the previous words from the next ones. */
   gap(): void {
     this.#hasGap = true;
   }

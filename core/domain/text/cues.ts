@@ -15,7 +15,7 @@ const GAP_SECONDS = 0.08;
 /** A silence this long ends a cue: its words would otherwise be read before they are spoken. */
 const PAUSE_SECONDS = 1;
 
-/** Costs of a break between two words; a break between words that belong together is the last resort. */
+/** Costs of a break between two words; only the last resort is a break between words that belong together. */
 const BREAK = { sentence: 0, clause: 10, conjunction: 22, word: 40, bound: 1_000 } as const;
 const CUE_COST = 12;
 /** Cost of a sentence that continues in another sentence's cue. */
@@ -35,7 +35,7 @@ const LEANS_AHEAD =
 /** Words that belong to the previous one. */
 const LEANS_BACK =
   /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|ғой|қой|ғана|қана|үшін|туралы|жайлы|дейін|шейін|кейін|бойынша|арқылы|сияқты|секілді|сайын|же|ж|ли|ль|бы|б)$/;
-/** None of these begins a phrase, so a cue may end with one. */
+/** None of these words begins a phrase, so a cue may end with one. */
 const SHORT_ENDS = /^(?:да|де|та|те|ма|ме|ба|бе|па|пе|же|ж|ли|ль|бы|б|иә|ия|жә|эх|ах|эй)$/;
 const SHORT_LETTERS = 2;
 const SCALE_OR_UNIT =
@@ -118,7 +118,6 @@ function endsOfSentences(words: readonly string[]): ReadonlySet<number> {
 function breakBetween(word: string, next: string): number {
   const [here, there] = [bare(word), bare(next)];
   if (isJoined(word)) return BREAK.bound;
-  // Words with the sizes needed for every layout.
   if (there === "") return BREAK.bound;
   if (/[,;:–—]["»”)]?$/u.test(word) || here === "") return BREAK.clause;
   if (isNumber(here) && (isNumber(there) || SCALE_OR_UNIT.test(there)) && !/[.!?]$/u.test(word))
@@ -140,7 +139,7 @@ function isNumber(word: string): boolean {
   return /^[+№]?\d/.test(word) || kazakhNumberWord(word) !== null || russianNumberWord(word) !== null;
 }
 
-/** Words with the sizes that all layouts of them need. */
+/** Words with the sizes that all of their layouts need. */
 class Layouts {
   readonly words: readonly TimedWord[];
   readonly breaks: readonly number[];
@@ -249,12 +248,12 @@ class Layouts {
   }
 }
 
-/** A word or figure that the next one continues: "90-", "северо-". */
+/** Whether the next word continues this word or number: "90-", "северо-". */
 function isJoined(word: string): boolean {
   return word.length > 1 && word.endsWith("-");
 }
 
-/** The cheapest way to part words into cues, as [first, end) of each. */
+/** Returns the cheapest way to split words into cues, as [first, end) of each. */
 function* cheapestSpans(layouts: Layouts): Generator<void, readonly (readonly [number, number])[]> {
   const count = layouts.words.length;
   const costs = new Float64Array(count + 1);

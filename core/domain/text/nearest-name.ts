@@ -1,9 +1,9 @@
-/** Shorter pieces occur in too many names. */
+/** Minimum length of a common piece; shorter ones occur in too many names. */
 const SHORTEST_PIECE = 4;
-/** Compared length of an untrusted name, longer than any of ours. */
+/** Maximum compared length of an untrusted name; none of ours is longer. */
 const LONGEST_COMPARED = 40;
 
-/** Returns the known name that was most likely meant; null when none is near. */
+/** Returns the known name that was most likely meant; null when none is similar. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const wanted = folded(name);
   let nearest: string | null = null;
@@ -29,7 +29,7 @@ function folded(name: string): string {
     .replace(/[-_.\s[\]]/g, "");
 }
 
-/** Typos allowed in a name of that length. */
+/** Maximum number of typos in a name of that length. */
 function tolerance({ length }: string): number {
   return length <= 4 ? 1 : length <= 9 ? 2 : 3;
 }

@@ -6,7 +6,9 @@ export interface PauseMark {
 }
 
 export const LONGEST_PAUSE_MS = 10_000;
-/** Most silence of all pauses in a text: they cost a few characters each, and are in memory like speech. */
+/**
+ * Maximum total of all pauses in a text: they cost a few characters each, but are held in memory like speech.
+ */
 export const LONGEST_PAUSES_MS = 120_000;
 
 /** A bracket that starts like a mark with a number; "[pause]" and other brackets are text. */
@@ -30,7 +32,7 @@ export function brokenPauseRule(text: string): string | null {
   return `pauses must be at most ${LONGEST_PAUSES_MS / 1_000} s together, received ${sum / 1_000} s`;
 }
 
-/** Everything that starts like a mark; NaN milliseconds for an invalid length. */
+/** Returns everything that starts like a mark, with NaN milliseconds for an invalid length. */
 function bracketsOf(text: string): PauseMark[] {
   return Array.from(text.matchAll(BEGUN), ({ 0: mark, 1: length = "", index }) => ({
     start: index,

@@ -1,6 +1,6 @@
 import { SENTENCE_STARTERS } from "./kazakh/reading.js";
 
-/** Most characters of spoken text in one pass of a voice. */
+/** Maximum number of spoken characters in one pass of a voice. */
 export const LONGEST_PIECE_CHARACTERS = 180;
 
 const LETTER = "\\p{L}\\p{M}";
@@ -27,7 +27,7 @@ const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
 const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
 const INITIALS = /(?:^|[^\p{L}])\p{Lu}\.\s?\p{Lu}$/u;
-/** "Абай ат. ҚазҰПУ" */
+/** An institution named after someone: "Абай ат. ҚазҰПУ". */
 const NAMED_AFTER = /\p{Lu}\p{Ll}{1,20} ат$/u;
 const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
@@ -35,13 +35,13 @@ const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|
 type GoesOn = (before: string, after: string) => boolean;
 
 /**
- * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence
- * before.
+ * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the preceding
+ * sentence.
  *
- * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
- * where no capital shows the beginning of the next one.
+ * Works on written text, where abbreviations, initials, decimals and direct speech do not end a sentence, and
+ * on spoken text, where no capital marks the start of the next one.
  *
- * @param goesOn says that a dot between two texts does not end a sentence, for a language with its own
+ * @param goesOn returns whether a dot between two texts does not end a sentence, for a language with its own
  * abbreviations
  */
 export function splitIntoSentences(text: string, goesOn: GoesOn = () => false): string[] {
@@ -122,17 +122,17 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
     return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
   }
   if (NAMED_AFTER.test(before) && /^\s+(?:Қаз\p{Lu}|\p{Lu}{2})/u.test(after)) return false;
-  // "ж. т. б.", "б. з. д."
+  // Letters with dots and spaces: "ж. т. б.", "б. з. д."
   if (after[2] === "." && SPACED_LETTER.test(after) && LONE_LETTER.test(before)) return false;
   return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
 }
 
-/** A line that continues in lower case was only wrapped. */
+/** Returns whether a line end ends the sentence; a line that continues in lower case was only wrapped. */
 function isLineEnd(after: string): boolean {
   return /^[ \t]*(?:\n|$)/u.test(after) || !/^\s*\p{Ll}/u.test(after);
 }
 
-/** "— Қайда? — деді ол", "«Тоқта!» деп". */
+/** Returns whether the mark ends direct speech inside a sentence: "— Қайда? — деді ол", "«Тоқта!» деп". */
 function isDirectSpeech(marks: string, after: string): boolean {
   if (/^\s+[—–-]\s*\p{Ll}/u.test(after)) return true;
   if (SPEECH_VERB.test(after)) return true;
@@ -155,13 +155,13 @@ function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }
   if (DOTTED_LETTERS.test(before)) return false;
   const word = LAST_WORD.exec(before)?.[0] ?? "";
   if (LEADING_ABBREVIATIONS.has(word.toLowerCase())) return false;
-  // "Жандосов к. 55"
+  // A street: "Жандосов к. 55".
   if (goesOnWithNumber && STREET.test(before)) return false;
   // An initial: one capital, or two letters for one of the Latin alphabet.
   if (/^(?:\p{Lu}|[SCZ]h)$/u.test(word)) return false;
   // The number of a list item.
   if (/^(?:\d{1,3}|[IVXІХ]{1,5})$/u.test(word) && /(?:^|\n)[ \t]*[\dIVXІХ]{1,5}$/u.test(before)) return false;
-  // "300 м. биіктікте"
+  // A unit: "300 м. биіктікте".
   if (startsLow && UNIT.test(before)) return false;
   return !(startsLow && hasCapitals);
 }
@@ -171,7 +171,7 @@ function appendRest(sentences: string[], rest: string): void {
   else sentences.push(rest);
 }
 
-/** Positions for a cut, with their quality. */
+/** Places where a cut is possible, with their quality. */
 const CLAUSES: readonly (readonly [pattern: RegExp, quality: number])[] = [
   [/[.!?] /gu, 120],
   [/[;:] | — /gu, 80],

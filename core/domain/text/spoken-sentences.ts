@@ -34,7 +34,7 @@ export type Reader = keyof typeof READERS;
 /** How a text is read. */
 export interface ReadingOptions extends NormalizeOptions {
   /**
-   * Language of the rules for figures and signs, Kazakh by default; `as-written` leaves them to the voice,
+   * Language of the rules for numbers and signs, Kazakh by default; `as-written` leaves them to the voice,
    * regardless of `expand`.
    */
   readonly reader?: Reader;
@@ -51,7 +51,7 @@ export function spokenSentences(text: string, options: ReadingOptions): SpokenSe
   return [...eachSpokenSentence(text, options)];
 }
 
-/** Does the same lazily, sentence by sentence, because a long text takes milliseconds. */
+/** Converts lazily, sentence by sentence, because a long text takes milliseconds. */
 export function* eachSpokenSentence(
   text: string,
   given: ReadingOptions,

@@ -51,7 +51,7 @@ export function fitToLine(word: TimedWord): readonly TimedWord[] {
   return pieces;
 }
 
-/** `HH:MM:SS`, the separator, and milliseconds; hours may have more than two digits. */
+/** Formats a time as `HH:MM:SS`, the separator, and milliseconds; hours may have more than two digits. */
 function clock(seconds: number, separator: string): string {
   const totalMs = Math.round(seconds * 1_000);
   const digits = (value: number, width: number) => String(value).padStart(width, "0");

@@ -1,6 +1,6 @@
 import { type Reader, spokenSentences } from "./spoken-sentences.js";
 
-/** Samples for all rules. */
+/** Sample text that uses all rules. */
 const KAZAKH =
   "Сәлеметсіз бе! 2024 жылғы 12 мамырда, сағат 9:30-да, Абай көш., 5-үйде «Kaspi» банкі 1 234,56 ₸-ге 15% арзандады. " +
   "ХХ ғасырда А. Байтұрсынұлы, т.б. ақындар — бәрі де. Тел.: +7 701 123 45 67, www.example.test, a@b.test, 12.05.2024, 3/4, " +
@@ -14,7 +14,7 @@ const TEXTS: Readonly<Partial<Record<Reader, string>>> = { kazakh: KAZAKH, russi
 
 /**
  * Reads a text so that the rules' patterns are compiled before the first request: a long text would otherwise
- * block the event loop for 0.1 s. Twice, because a pattern becomes machine code on its second use.
+ * block the event loop for 0.1 s. Reads it twice, because a pattern becomes machine code on its second use.
  *
  * @param readers the readers that the voices need
  */

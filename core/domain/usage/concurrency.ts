@@ -25,7 +25,7 @@ const CALLED: Readonly<Record<WorkKind, string>> = {
   live: "live sessions",
 };
 
-/** @param count pieces of work that one client wanted, such as the channels of a live socket */
+/** @param count pieces of work that one client requested, such as the channels of a live socket */
 export function tooManyRequests(kind: WorkKind, limit: number, count = 1): ServiceError {
   const rule = `an organization may have at most ${limit} ${CALLED[kind]} at once`;
   const advice = count > limit ? `each of the ${count} channels counts as one` : "wait until one has ended";

@@ -1,5 +1,6 @@
-"""F5-TTS's three graphs: the noise starts in the first, each run of the second goes a part of the way to the condition, the third
-turns frames into samples and cuts off the reference. A second of tones is the voice."""
+"""F5-TTS's three graphs: the first contains the noise, each run of the second moves it part of the way to the
+condition, and the third turns frames into samples and cuts off the reference. The voice is a second of tones.
+"""
 import os
 import wave
 

@@ -1,6 +1,7 @@
-"""Log-mel features by torch and NumPy, in the words of the original front ends: what test/domain/audio/log-mel.test.ts and
-speech-features.test.ts compare with. Of a known signal, all of some frames: test/fixtures/adapters/log-mel-reference.json. Of
-speech, every STRIDE-th value, as the models see it: speech-features-reference.json. Needs the program flac."""
+"""Log-mel features by torch and NumPy, written like the original front ends, for comparison in
+test/domain/audio/log-mel.test.ts and speech-features.test.ts. For a known signal, all values of some frames:
+test/fixtures/adapters/log-mel-reference.json. For speech, every STRIDE-th value, as the models receive it:
+speech-features-reference.json. Requires the program flac."""
 import json
 import os
 import subprocess
@@ -38,7 +39,8 @@ def slaney(n_fft, bins):
     return triangles(points, np.linspace(0, RATE / 2, n_fft // 2 + 1)) * (2 / (points[2:] - points[:-2]))[:, None]
 
 
-# Windows are single precision, as those of the checkpoints; all else is double: in which order a DFT adds is not compared.
+# Windows are single precision, like those of the checkpoints; all else is double, so that the order in which
+# a DFT adds does not matter.
 def power(x, n_fft, win, window, center, mode):
     z = torch.stft(torch.from_numpy(x).double(), n_fft, 160, win, window.double(), center=center, pad_mode=mode,
                    return_complex=True)

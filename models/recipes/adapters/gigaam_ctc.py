@@ -9,7 +9,7 @@ LETTERS = [" "] + [chr(ord("а") + i) for i in range(32)]
 
 
 class Encoder(torch.nn.Module):
-    """Non-causal: two strided convolutions that look to both sides."""
+    """Non-causal: two strided convolutions that look in both directions."""
 
     def __init__(self, bins, outputs):
         super().__init__()
@@ -20,7 +20,7 @@ class Encoder(torch.nn.Module):
             self.head.weight *= 6
 
     def forward(self, features, feature_lengths):
-        # Frames beyond the length are silenced, as the real encoder masks them.
+        # Silence frames beyond the length, as the real encoder masks them.
         frames = torch.arange(features.shape[2]).unsqueeze(0) < feature_lengths.unsqueeze(1)
         x = torch.where(frames.unsqueeze(1), features / 10, torch.zeros(()))
         x = torch.tanh(self.first(x))

@@ -1,4 +1,5 @@
-"""Matcha-TTS's interface with a vocoder beside it: durations from the symbols, noise times a temperature, a voice."""
+"""Matcha-TTS's interface with a separate vocoder: durations from the symbols, noise times a temperature, a
+voice."""
 import json
 import os
 

@@ -23,7 +23,8 @@ class Subsampled(Encoder):
 
 
 class Energies(torch.nn.Module):
-    """Stands for a preprocessor in a graph: any features will do, with one padding frame more than the length says."""
+    """Stands for a preprocessor in a graph: any features will do, with one padding frame more than the length
+    says."""
 
     def __init__(self):
         super().__init__()

@@ -23,7 +23,8 @@ class Encoder(torch.nn.Module):
 
     def forward(self, audio_signal, length, cache_last_channel, cache_last_time, cache_last_channel_len):
         x = audio_signal / 10
-        # Each of two rows sees its 8 new frames behind the 9 before them: what a subsampling by 8 with kernel 17 would.
+        # Each of the two rows sees its 8 new frames and the 9 before them, like a subsampling by 8 with
+        # kernel 17.
         rows = torch.stack([self.input(x[:, :, first:first + 17].flatten(1)) for first in (0, 8)], dim=1)
         filled = torch.arange(LEFT).flip(0) < cache_last_channel_len.unsqueeze(1)
         channel = torch.where(filled.reshape(-1, 1, LEFT, 1), cache_last_channel, torch.zeros(()))

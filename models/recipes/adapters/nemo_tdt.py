@@ -1,6 +1,7 @@
-"""NeMo's token-and-duration transducer as sherpa-onnx exports it, an LSTM of one layer and durations 0 to 4: audio_signal [B, 80, T],
-length; outputs [B, D, ceil(T / 8)], encoded_lengths; a decoder whose states have the exporter's names; a joiner. decoder_joint.onnx
-is the same in one graph, as in onnx-asr; a test puts it in their place."""
+"""NeMo's token-and-duration transducer as sherpa-onnx exports it, an LSTM of one layer and durations 0 to 4:
+audio_signal [B, 80, T], length; outputs [B, D, ceil(T / 8)], encoded_lengths; a decoder whose states have the
+exporter's names; a joiner. decoder_joint.onnx combines the last two in one graph, as in onnx-asr; a test uses
+it in their place."""
 import torch
 
 import silero_vad
@@ -13,7 +14,8 @@ BINS, WIDTH, HIDDEN, DURATIONS = 80, 12, 8, 5
 
 
 class Encoder(torch.nn.Module):
-    """Mostly a function of time: sherpa-onnx computes other features than NeMo, and only the searches are to be compared."""
+    """Mostly a function of time: sherpa-onnx computes other features than NeMo, and only the searches are
+    compared."""
 
     def __init__(self):
         super().__init__()

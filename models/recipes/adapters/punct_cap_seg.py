@@ -1,5 +1,6 @@
-"""The interface of 1-800-BAD-CODE's punctuation models: ids of SentencePiece tokens in, four rows of labels out. Also what its own
-library (python3-sentencepiece) makes of texts, for the tests of the tokenizer, and what a plain reading of the labels makes of words."""
+"""The interface of 1-800-BAD-CODE's punctuation models: ids of SentencePiece tokens in, four rows of labels
+out. Also writes how its own library (python3-sentencepiece) splits texts, for the tests of the tokenizer, and
+how a plain reading of the labels renders words."""
 import json
 import os
 import subprocess
@@ -93,7 +94,7 @@ def write_tokenizers():
 
 
 def plain_reading(words, processor, model):
-    """The whole text in one run, each piece written as its labels say; marks inside words are left out."""
+    """The whole text in one run, each piece written as its labels specify; marks inside words are dropped."""
     ids = [processor.encode(word) for word in words]
     flat = [processor.bos_id(), *sum(ids, []), processor.eos_id()]
     with torch.no_grad():

@@ -1,6 +1,7 @@
-"""The interfaces of pyannote's segmentation-3.0 and of a 3D-Speaker embedding, as sherpa-onnx exports them, with its metadata: random
-weights, but filters that react to three tones, so that the tiny graphs hear three "speakers" (300, 900 and 2,500 Hz) and their overlaps.
-Needs python3-onnx and python3-numpy."""
+"""The interfaces of pyannote's segmentation-3.0 and of a 3D-Speaker embedding, as sherpa-onnx exports them,
+with its metadata. The weights are random, but the filters react to three tones, so that the tiny graphs
+detect three "speakers" (300, 900 and 2,500 Hz) and their overlaps. Requires python3-onnx and python3-numpy.
+"""
 import os
 
 import numpy
@@ -40,14 +41,15 @@ def tone_filters(random):
 
 
 def smoothing(random, width):
-    """Averages five rows of each channel, and mixes a little of the others in."""
+    """Averages five rows of each channel, and mixes in some of the others."""
     own = numpy.eye(width)[:, :, None].repeat(5, 2) / 5
     return own + 0.01 * random.standard_normal((width, width, 5))
 
 
 def segmentation(random):
     """SincNet's strides: 160,000 samples make 589 frames, 270 samples apart."""
-    # A tone is active from a loudness of 0.1 on: a class's score sums how far its tones are above and the others below.
+    # A tone is active from a loudness of 0.1 on: a class's score sums how far its tones are above it and the
+    # others below.
     scores = numpy.zeros((WIDTH, CLASSES))
     bias = numpy.zeros(CLASSES)
     for index, active in enumerate(PAIRS):
@@ -74,7 +76,8 @@ def segmentation(random):
 
 
 def embedding(random):
-    """The mean over time of rectified features, which are zero on average, then a projection without what all bands share."""
+    """The mean over time of rectified features, which are zero on average, then a projection without the part
+    that all bands share."""
     project = random.standard_normal((BINS, DIMENSIONS))
     weights = {"project": project - project.mean(0)}
     nodes = [

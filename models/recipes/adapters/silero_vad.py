@@ -6,7 +6,7 @@ from tiny import export
 
 class LevelVad(torch.nn.Module):
     def forward(self, samples, state, sr):
-        # The context counts a tenth, so that one that is missing or stale shows.
+        # The context has a tenth of the weight, so that a missing or stale one shows.
         level = 0.9 * samples[:, 64:].abs().mean(dim=1, keepdim=True) + 0.1 * samples[:, :64].abs().mean(dim=1, keepdim=True)
         rate = sr.to(samples.dtype) / 16000
         memory = 0.8 * state[1, :, :1] + 0.2 * level * rate

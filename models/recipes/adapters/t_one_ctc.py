@@ -1,5 +1,5 @@
-"""T-one's interface: chunks of 300 ms at 8 kHz as whole numbers, ten rows of 30 ms a run, everything that it remembers in one half-
-precision state. The state has the published length, though only its first values are used."""
+"""T-one's interface: chunks of 300 ms at 8 kHz as integers, ten rows of 30 ms per run, and its whole memory
+in one half-precision state. The state has the published length, though only its first values are used."""
 import os
 
 import onnx
@@ -34,13 +34,13 @@ class Encoder(torch.nn.Module):
 
 
 def fix_dims(path):
-    """The exporter of T-one fixes these dimensions after the export too."""
+    """The exporter of T-one also fixes these dimensions after the export."""
     model = onnx.load(path)
     logprobs, state = model.graph.output
     for dim, value in zip(logprobs.type.tensor_type.shape.dim[1:], (ROWS, len(SYMBOLS))):
         dim.dim_value = value
     state.type.tensor_type.shape.dim[1].dim_value = STATE
-    # What sherpa-onnx reads.
+    # Metadata that sherpa-onnx reads.
     for key, value in {"frame_length_ms": 300, "state_dim": STATE, "sample_rate": 8000}.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = key, str(value)

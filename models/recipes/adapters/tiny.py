@@ -1,4 +1,5 @@
-"""What the tiny graphs share: random weights that every run draws alike, export without surprises, packages with manifests."""
+"""Code shared by the tiny graphs: random weights that are the same in every run, a plain export, packages
+with manifests."""
 import os
 import sys
 
@@ -13,7 +14,7 @@ def seed(offset=0):
 
 
 def export(package, file, module, inputs, input_names, output_names, dynamic_axes):
-    """Writes FIXTURES/package/file; names of tensors are the interface, so they are checked here."""
+    """Writes FIXTURES/package/file; checks the names of tensors, which are the interface."""
     folder = os.path.join(FIXTURES, package)
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, file)

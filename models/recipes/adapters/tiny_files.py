@@ -1,4 +1,4 @@
-"""Where tiny packages are, their seed, and their manifests: what recipes without torch need too."""
+"""Folder, seed and manifests of the tiny packages, which recipes without torch also need."""
 import json
 import os
 
@@ -7,7 +7,7 @@ SEED = 20261121
 
 
 def write_manifest(package, manifest, files):
-    """Hashes are filled in by scripts/seal-model.mjs."""
+    """scripts/seal-model.mjs fills in the hashes."""
     manifest = {"id": package, "interfaceVersion": 1, **manifest, "licence": "Apache-2.0",
                 "files": {name: {"path": path, "sha256": "0" * 64} for name, path in files.items()}}
     with open(os.path.join(FIXTURES, package, "manifest.json"), "w", encoding="utf-8") as out:

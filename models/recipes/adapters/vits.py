@@ -1,8 +1,8 @@
-"""VITS's interfaces with three speakers: Piper's in one graph and in two halves, and MMS's with a seed in place of a draw.
+"""VITS's interfaces with three speakers: Piper's in one graph and in two halves, and MMS's with a seed in
+place of a draw.
 
-Durations from the phonemes, a latent with noise times a scale, a decoder of convolutions. model.onnx is the package; a test
-puts encoder.onnx and decoder.onnx, or mms.onnx, in its place.
-"""
+Durations from the phonemes, a latent with noise times a scale, a decoder of convolutions. model.onnx is the
+package; a test uses encoder.onnx and decoder.onnx, or mms.onnx, in its place."""
 import json
 import os
 
@@ -13,7 +13,7 @@ from tiny import FIXTURES, export, seed, write_manifest
 
 PACKAGE = "tiny-vits"
 RATE, HOP, WIDTH, SPEAKERS = 16000, 64, 2, 3
-# Piper's map of phonemes, in its order; the numbers are places.
+# Piper's map of phonemes, in its order; the numbers are positions.
 PHONEMES = list("_^$ !'(),-.:;?abcdefhijklmnopqrstuvwxyzæçðøħŋœǀǁǂǃɐɑɒɓɔɕɖɗɘəɚɛɜɞɟɠɡɢɣɤɥɦɧɨɪɫɬɭɮɯɰɱɲɳɴɵɶɸɹɺɻɽɾʀʁʂʃʄʈʉʊʋʌʍʎʏʐʑ"
                 "ʒʔʕʘʙʛʜʝʟʡʢʲˈˌːˑ˞βθχᵻⱱ0123456789") + ["\u0327", "\u0303", "\u032a", "\u032f", "\u0329", "ʰ", "ˤ", "ε",
                                                          "↓", "#", '"', "↑", "\u033a", "\u033b", "g", "ʦ", "X", "\u031d",
@@ -68,7 +68,7 @@ class Whole(torch.nn.Module):
 
 
 class Mms(torch.nn.Module):
-    """Two frames a character: only what the interface is made of."""
+    """Two frames a character: only the interface matters."""
 
     def __init__(self, decoder):
         super().__init__()
@@ -84,7 +84,7 @@ class Mms(torch.nn.Module):
 
 
 def compact(file):
-    """Short names for all that is inside the graph: exported ones are longer than its weights."""
+    """Short names for all that is inside the graph, where exported names take more space than its weights."""
     path = os.path.join(FIXTURES, PACKAGE, file)
     model = onnx.load(path)
     graph = model.graph

@@ -1,5 +1,6 @@
-"""Streaming zipformer2 CTC's interface, chunks of 32 frames in windows of 45, one layer. Every cache changes the output, so that one
-that is lost or mixed up shows. The caches have the shapes that sherpa-onnx derives from the metadata."""
+"""Streaming zipformer2 CTC's interface, chunks of 32 frames in windows of 45, one layer. Every cache changes
+the output, so that a lost or mixed-up one shows. The caches have the shapes that sherpa-onnx derives from the
+metadata."""
 import os
 
 import onnx
@@ -25,7 +26,7 @@ class Layer(torch.nn.Module):
         self.length, self.pad = chunk, window - chunk
         self.chunk = torch.nn.Linear(4 * BINS, HIDDEN)
         self.look = torch.nn.Linear(self.pad * BINS, HIDDEN)
-        # Of the first values, since embed_states is large.
+        # Only of the first values, since embed_states is large.
         sizes = {name: min(24, torch.Size(shape).numel()) for name, (shape, _) in CACHES.items()}
         self.memory = torch.nn.ModuleDict({name: torch.nn.Linear(size, HIDDEN) for name, size in sizes.items()})
         self.write = torch.nn.ModuleDict({name: torch.nn.Linear(HIDDEN, size) for name, size in sizes.items()})
@@ -65,7 +66,7 @@ def batch_at(value, axis):
 
 
 def metadata(chunk, window):
-    """What sherpa-onnx reads to make the caches."""
+    """Metadata from which sherpa-onnx makes the caches."""
     return {"model_type": "zipformer2", "encoder_dims": ENCODER_DIM, "query_head_dims": KEY_DIM, "value_head_dims": VALUE_DIM,
             "num_heads": HEADS, "num_encoder_layers": 1, "cnn_module_kernels": KERNEL, "left_context_len": LEFT, "T": window,
             "decode_chunk_len": chunk}

@@ -1,5 +1,6 @@
-"""Streaming zipformer2 transducer's interface, chunks of 64 frames in windows of 77, one layer, a decoder of two tokens. The encoder is
-that of the CTC package with another head; the joiner is sharp, so that tokens follow the audio and each other."""
+"""Streaming zipformer2 transducer's interface, chunks of 64 frames in windows of 77, one layer, a decoder of
+two tokens. The encoder is that of the CTC package with another head; the joiner is sharp, so that tokens
+depend on the audio and on each other."""
 import os
 
 import onnx
@@ -47,7 +48,7 @@ class Joiner(torch.nn.Module):
 
 
 def add_metadata(file, values, package=PACKAGE):
-    """What sherpa-onnx reads."""
+    """Metadata that sherpa-onnx reads."""
     path = os.path.join(FIXTURES, package, file)
     model = onnx.load(path)
     for key, value in values.items():

@@ -1,5 +1,6 @@
-"""Lines of the text corpora. Large ones are Brotli files: a fifth smaller than gzip, and read by the tests without a
-package; Python has no Brotli of its own, so Node, which the service needs anyway, unpacks them here."""
+"""Lines of the text corpora. Large ones are Brotli files: a fifth smaller than gzip, and readable by the
+tests without a package. Python has no Brotli module, so Node, which the service needs anyway, unpacks them
+here."""
 import io
 import os
 import subprocess

@@ -1,14 +1,14 @@
 """Variants of a package's graphs for GPUs, which have no products of uint8 by int8.
 
-    variants.py MODEL_FOLDER...        writes GRAPH.gpu.onnx beside each graph with integer products, and the manifest's `gpu`
+    variants.py MODEL_FOLDER...        writes GRAPH.gpu.onnx next to each graph with integer products, and the manifest's `gpu`
 
-Quantized values become floats that hold whole numbers, their zero point taken off: at most 255 by 127, and the sums of a
-product stay below 2^24, which is checked. fp32, and TF32 with fp32 sums, hold all of them exactly in any order, so a
-product gives what the integers give. Rounding to even is two additions, since WebGPU has no Round. What a quantized
-convolution remembers (`history`) comes behind the floats of `state`.
+Quantized values become floats with integer values, their zero point subtracted: at most 255 by 127, and the
+sums of a product stay below 2^24, which is checked. fp32, and TF32 with fp32 sums, represent them exactly in
+any order, so a product equals that of the integers. Rounding to even is two additions, since WebGPU has no
+Round. The memory of a quantized convolution (`history`) follows the floats of `state`.
 
-No weight is stored twice: constants of a variant lie at their places in the graph it was made of, as its side file. int8
-matrices are widened by Cast, which the runtime does once at load.
+No weight is stored twice: constants of a variant stay at their positions in the original graph, its side
+file. int8 matrices are widened by Cast, which the runtime runs once at load.
 """
 import hashlib
 import json
@@ -42,7 +42,7 @@ class Variant:
         self.products = 0
 
     def rewrite(self):
-        """Rewrites the graph in place; returns how many products are of floats now."""
+        """Rewrites the graph in place; returns the number of products that are now floats."""
         for node in self.graph.node:
             if id(node) not in self.dropped:
                 getattr(self, "on_" + node.op_type, self.moved)(node)
@@ -77,7 +77,8 @@ class Variant:
         return output
 
     def zero_points(self):
-        """{quantized value: its zero point}; what only moves bytes has one for all that goes in and comes out."""
+        """{quantized value: its zero point}; operators that only move bytes have the same one for inputs and
+        outputs."""
         zeros = {node.output[0]: int(self.value(node.input[2])) for node in self.graph.node if node.op_type == "QuantizeLinear"}
         grows = True
         while grows:
@@ -100,14 +101,14 @@ class Variant:
         self.nodes.append(node)
 
     def replace(self, name):
-        """A constant of bytes becomes one of floats."""
+        """Turns a constant of bytes into one of floats."""
         tensor = self.weights[name]
         if tensor.data_type == TensorProto.UINT8:
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float32) - self.zeros[name], name))
 
     def on_Pad(self, node):
         if node.output[0] in self.zeros:
-            # It was padded with the zero point.
+            # The padding was the zero point.
             assert int(self.value(node.input[2])) == self.zeros[node.output[0]], node.name
             del node.input[2:]
         self.nodes.append(node)
@@ -127,7 +128,8 @@ class Variant:
         self.nodes.append(node)
 
     def on_Split(self, node):
-        """Into many parts it binds more buffers than WebGPU has (8 are sure): each part becomes a slice."""
+        """Split into many parts, it binds more buffers than WebGPU guarantees (8): each part becomes a slice.
+        """
         if len(node.output) < MOST_PARTS:
             self.nodes.append(node)
             return
@@ -142,7 +144,7 @@ class Variant:
         value, step, _ = node.input
         output = node.output[0]
         zero = self.zeros[output]
-        # A division, as QuantizeLinear's own.
+        # Divide, as QuantizeLinear itself does.
         steps = self.add("Div", [value, step], output + ".steps")
         lowest = self.constant("whole.lowest.%d" % zero, np.float32(-zero))
         highest = self.constant("whole.highest.%d" % zero, np.float32(255 - zero))
@@ -201,7 +203,8 @@ class Variant:
 
 
 def share(graph, content, location):
-    """Constants become places in the file `location`, whose bytes are `content`; returns bytes that stay."""
+    """Turns constants into positions in the file `location`, whose bytes are `content`; returns the bytes
+    that stay."""
     own = 0
     for tensor in graph.initializer:
         raw = tensor.raw_data
@@ -217,7 +220,7 @@ def share(graph, content, location):
 
 
 def write(folder, name, file):
-    """Returns what the manifest says of the graph's variant; None when the graph has no integer products."""
+    """Returns the manifest entry of the graph's variant; None when the graph has no integer products."""
     with open(os.path.join(folder, file["path"]), "rb") as graph:
         content = graph.read()
     model = onnx.load_from_string(content)

@@ -28,7 +28,8 @@ def lines(name):
 
 
 def label(sentence):
-    """What the recogniser would write: lower case, words joined by one space; empty when nothing is left."""
+    """The text that the recogniser would output: lower case, words joined by one space; empty when nothing is
+    left."""
     return re.sub(r" {2,}", " ", recognizer_text.normalize(unicodedata.normalize("NFC", sentence))).strip()
 
 
@@ -75,7 +76,7 @@ def training_labels(further=None, report=print):
     barred = set(recognizer_text.heldout_keys()) | {recognizer_text.key(s) for _, s in dev_sentences()}
     long_barred = [k for k in barred if len(k) >= CONTAINED_LETTERS]
     joined_barred = "\n".join(long_barred)
-    # What is contained in a barred sentence begins with one of its runs of letters; few lines do.
+    # A line contained in a barred sentence begins with one of that sentence's runs of letters; few lines do.
     beginnings = {k[i:i + CONTAINED_LETTERS] for k in long_barred for i in range(len(k) - CONTAINED_LETTERS + 1)}
     further = further or {}
     out, seen = {}, set()

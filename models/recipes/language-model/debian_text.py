@@ -1,10 +1,10 @@
-"""Russian sentences out of Debian packages, for the language model alone; nothing of them is in the repository.
+"""Russian sentences from Debian packages, for the language model alone; the repository contains none of them.
 
-    python3 models/recipes/language-model/debian_text.py     how many lines each source has, and some of them to look at
+    python3 models/recipes/language-model/debian_text.py     prints the number of lines of each source, and some examples
 
-Packages are fetched with `apt-get download` (260 MB) into `.cache/debian` and unpacked there; nothing is installed. Licences and
-lines kept: `../data/SOURCES.md`. Sentences are cleaned as the corpora are: Russian letters only, no mark-up, 2 to 30 words.
-Held-out sentences are removed by `corpus.py`, as everywhere.
+Packages are fetched with `apt-get download` (260 MB) into `.cache/debian` and unpacked there; nothing is
+installed. Licences and lines kept: `../data/SOURCES.md`. Sentences are cleaned as the corpora are: Russian
+letters only, no mark-up, 2 to 30 words. Held-out sentences are removed by `corpus.py`, as everywhere.
 """
 import glob
 import html
@@ -36,7 +36,7 @@ def unpacked(package):
         if not glob.glob(os.path.join(CACHE, package + "_*.deb")):
             subprocess.run(["apt-get", "download", "-q", package], cwd=CACHE, check=True)
         archive, = glob.glob(os.path.join(CACHE, package + "_*.deb"))
-        # Renamed at the end, so that a run cut short leaves no half package behind.
+        # Rename at the end, so that an interrupted run leaves no half package behind.
         subprocess.run(["dpkg-deb", "-x", archive, folder + ".part"], check=True)
         os.rename(folder + ".part", folder)
         os.remove(archive)
@@ -74,7 +74,7 @@ def aphorisms():
 def tales():
     """Stories, dialogues and descriptions of the game Battle for Wesnoth, in Russian."""
     for package in TALES:
-        # The packages of campaigns carry the catalogue of their campaign alone.
+        # Campaign packages contain the catalogue of their campaign alone.
         for path in files(package, "usr/share/games/wesnoth/1.16/locale/ru/LC_MESSAGES/*.mo"):
             yield from translations(path)
 

@@ -1,9 +1,9 @@
-"""Speaks the development sentences for tuning the decoder: `.cache/dev/*.wav` and `index.jsonl`, rows as in the
-evaluation set. Only synthesiser variants that training knows. Three minutes.
+"""Speaks the development sentences for tuning the decoder: `.cache/dev/*.wav` and `index.jsonl`, with rows as
+in the evaluation set. Uses only synthesiser variants that training knows. Takes three minutes.
 
-Two kinds: dev.tsv, every second one in 10 dB noise; and held-out sentences that the evaluation set does not have, every
-third one in noise: 300 sentences alone proved too few, their best weights were no better elsewhere. Needs the evaluation set
-(`../recognizer/make_eval.py`), to know its sentences.
+Two kinds: dev.tsv, every second one in 10 dB noise; and held-out sentences that the evaluation set does not
+have, every third one in noise: 300 sentences alone were too few, and their best weights no better elsewhere.
+Needs the evaluation set (`../recognizer/make_eval.py`), to know its sentences.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ OUT = os.path.join(corpus.HERE, "..", ".cache", "dev")
 
 
 def speak(rng, language, sentence, pool, is_noisy):
-    """Samples as the evaluation set makes them, or None when the synthesiser gave up."""
+    """Samples in the form of the evaluation set, or None if the synthesiser failed."""
     voice = generate.Speaker(rng, pool)
     voice.rate = int(rng.uniform(120, 200))
     spans = text.language_spans(sentence) if language == "mixed" else [(language, sentence)]

@@ -1,4 +1,4 @@
-"""Character n-grams in numpy: counting, interpolated smoothing, pruning, backing off.
+"""Character n-grams in numpy: counting, interpolated smoothing, pruning, back-off.
 
 An n-gram is one uint64: 7 bits a symbol, the newest symbol lowest. Symbol 0 (the recogniser's blank) is the sentence
 boundary: it is the whole history of a first letter and is predicted after the last one.
@@ -14,7 +14,7 @@ def mask(order):
 
 
 def positions(symbols):
-    """For every symbol, how many symbols of history it has, its sentence's opening boundary included."""
+    """For every symbol, the number of symbols in its history, including its sentence's opening boundary."""
     boundary = np.flatnonzero(symbols == 0)
     last = np.zeros(len(symbols), np.int64)
     last[boundary[:-1] + 1] = np.diff(boundary)
@@ -42,7 +42,8 @@ def find(sorted_keys, wanted):
 
 
 class Level:
-    """All k-grams of one order: keys, counts, log-probs; and the contexts they continue, with backing-off weights."""
+    """All k-grams of one order: keys, counts, log-probs; and the contexts that they continue, with back-off
+    weights."""
 
     def __init__(self, order, keys, raw):
         self.order, self.keys, self.raw, self.counts = order, keys, raw, raw
@@ -118,7 +119,7 @@ def prune(levels, threshold):
 
 
 def fill_unigrams(level, vocabulary_size):
-    """Gives symbols that were never seen a place in the lowest level, so that backing off always ends."""
+    """Adds symbols that were never seen to the lowest level, so that back-off always ends."""
     logp = np.full(vocabulary_size, np.log(1e-7))
     logp[level.keys.astype(np.int64)] = level.logp
     level.keys = np.arange(vocabulary_size, dtype=np.uint64)
@@ -126,7 +127,7 @@ def fill_unigrams(level, vocabulary_size):
 
 
 def set_backoff(levels):
-    """Weights that make every context's probabilities sum to one over kept and backed-off symbols."""
+    """Weights with which every context's probabilities sum to one over kept and backed-off symbols."""
     levels[0].contexts, levels[0].bow = np.zeros(1, np.uint64), np.zeros(1)
     for depth in range(1, len(levels)):
         level = levels[depth]
@@ -138,7 +139,8 @@ def set_backoff(levels):
 
 
 def log_prob(levels, keys):
-    """Log-prob of the last symbol of each key (an n-gram of the highest given order), backing off where it must."""
+    """Log-prob of the last symbol of each key (an n-gram of the highest given order), backing off where
+    necessary."""
     level = levels[-1]
     if level.order == 1:
         return level.logp[(keys & LOW).astype(np.int64)]

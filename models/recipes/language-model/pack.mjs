@@ -14,7 +14,7 @@ const { LEAST_STATE, SHARES, SHARE_BITS, SYMBOLS } = await decoding("packed-symb
 const { unpackSections, walkGaps } = await decoding("packed-model");
 const { SectionReader } = await decoding("section-reader");
 
-/** Records the walk: kind and context of each symbol, and what is already known. */
+/** Records the walk: kind, context and known value of each symbol. */
 class Recorder {
   isWriting = true;
   contexts = new Uint32Array(1 << 20);
@@ -54,7 +54,7 @@ class Recorder {
   }
 }
 
-/** Counts -> shares that add up to `SHARES`; every symbol that occurs gets at least one. */
+/** Converts counts to shares that add up to `SHARES`; every symbol that occurs gets at least one. */
 function sharesOf(counts) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return counts.map(() => 0);
@@ -68,7 +68,7 @@ function sharesOf(counts) {
   return shares;
 }
 
-/** Writes backwards, since the last symbol written is the first one read. */
+/** Encodes backwards, since the last symbol written is the first one read. */
 function encode({ contexts, values, raws, size }, bitShares, shares) {
   const starts = new Uint16Array(shares.length);
   for (let at = 0; at < shares.length; at++) {

@@ -2,9 +2,10 @@
 
     python3 models/recipes/language-model/train.py        about two minutes on one core, 2.5 GB of memory
 
-Interpolated modified Kneser-Ney of order 9 over Kazakh, Russian and mixed sentences at once, pruned by weighted
-difference; plus the list of words seen at least twice and of the word forms of hunspell-ru. `--sources aphorisms,tales` adds the text
-of `debian_text.py`. Held-out and development sentences never enter (`corpus.py` stops the run otherwise). File layout: README.md.
+Interpolated modified Kneser-Ney of order 9 over Kazakh, Russian and mixed sentences together, pruned by
+weighted difference; plus the list of words seen at least twice and of the word forms of hunspell-ru.
+`--sources aphorisms,tales` adds the text of `debian_text.py`. Held-out and development sentences are never
+used (`corpus.py` stops the run otherwise). File layout: README.md.
 """
 import argparse
 import gzip
@@ -27,13 +28,13 @@ LONGEST_WORD = 40  # letters; longer ones of the dictionary are compounds nobody
 
 
 def encode(labels):
-    """Labels -> symbols, every sentence between boundaries; neighbours share one."""
+    """Converts labels to symbols, with every sentence between boundaries; neighbours share one."""
     table = {c: i for i, c in enumerate(corpus.VOCABULARY)}
     return np.array([0] + [i for s in labels for i in [table[c] for c in s] + [0]], np.uint8)
 
 
 def word_hashes(words):
-    """FNV-1a over the symbol indices of each word, 32 bits; the decoder keeps it up letter by letter."""
+    """FNV-1a over the symbol indices of each word, 32 bits; the decoder updates it letter by letter."""
     lengths = np.array([len(w) for w in words])
     ends = np.cumsum(lengths)
     table = np.zeros(0x500, np.uint32)
@@ -48,7 +49,7 @@ def word_hashes(words):
 
 
 def dictionary():
-    """Word forms of hunspell-ru, as the recogniser would write them, with ё and with е for it."""
+    """Word forms of hunspell-ru in the recogniser's spelling, both with ё and with е in its place."""
     files = ["/usr/share/hunspell/ru_RU.dic", "/usr/share/hunspell/ru_RU.aff"]
     forms = subprocess.run(["unmunch", *files], capture_output=True, check=True).stdout.decode("utf-8", "ignore")
     words = {f if PLAIN_WORD.fullmatch(f) else corpus.label(f) for f in set(forms.lower().split("\n"))} - {""}
@@ -56,8 +57,8 @@ def dictionary():
 
 
 def lexicon(labels, at_least):
-    """(sorted hashes, log-probs) of the words seen `at_least` times and of the dictionary's; a word not seen so often
-    gets the log-prob of one occurrence."""
+    """(sorted hashes, log-probs) of the words seen at least `at_least` times and of the dictionary's; rarer
+    words get the log-prob of one occurrence."""
     counts = {}
     for s in labels:
         for w in s.split():

@@ -49,7 +49,7 @@ def marksOf(words):
 
 
 def counts(lines):
-    """For each sequence: true positives, false positives, false negatives of each figure."""
+    """For each sequence: true positives, false positives and false negatives of each mark."""
     rows = []
     for _, words, ends in sequences(lines):
         marks, cases, _ = marksOf(words)
@@ -95,7 +95,8 @@ def report(name, lines):
 
 
 def held(lines, misses):
-    """Share of words inside sentences that the causal head holds when this share of true ends is missed."""
+    """Share of words inside sentences that the causal head recognises as such when this share of true ends is
+    missed."""
     inner, last = [], []
     for _, words in lines:
         if words[-1][1] not in (".", "?"):

@@ -45,7 +45,7 @@ torch.onnx.export(
     opset_version=13,
 )
 graph = onnx.load(folder / "marks.onnx")
-# What is large in half precision, cast once when the graph is loaded.
+# Large constants are in half precision, cast once when the graph is loaded.
 for tensor in list(graph.graph.initializer):
     values = numpy_helper.to_array(tensor)
     if values.dtype == np.float32 and values.size > 2_000:
@@ -56,7 +56,7 @@ for tensor in list(graph.graph.initializer):
 onnx.checker.check_model(graph)
 onnx.save(graph, folder / "marks.onnx")
 
-# By rows in int8, with a scale each: a tenth of the error of one scale.
+# int8 by rows, each with its own scale: a tenth of the error of a single scale.
 table = model.table.weight.detach().numpy()
 scales = np.maximum(np.abs(table).max(1), 1e-8) / 127
 tensors = {

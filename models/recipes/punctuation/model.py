@@ -31,10 +31,10 @@ def features(word):
 
 
 class Punctuator(nn.Module):
-    """
-    ids: (batch, words, FEATURES); pauses: (batch, words), the pause behind each word in seconds, -1 where unknown.
-    Returns logits of the mark behind each word, of its case, and, from the left alone, of a sentence end behind it.
-    """
+    """ids: (batch, words, FEATURES); pauses: (batch, words), the pause after each word in seconds, -1 where
+    unknown.
+    Returns logits of the mark after each word, of its case, and, from the left alone, of a sentence end after
+    it."""
 
     def __init__(self, dropout=0.25):
         super().__init__()
@@ -49,7 +49,7 @@ class Punctuator(nn.Module):
         self.end = nn.Linear(CAUSAL, 1)
 
     def forward(self, ids, pauses):
-        # Whole words are dropped in training, so that affixes carry what is never seen.
+        # Whole words are dropped in training, so that affixes learn to represent unseen words.
         embedded = self.table(ids)
         if self.training:
             keep = (torch.rand(ids.shape[:2] + (1, 1)) > 0.15).float()
@@ -65,6 +65,6 @@ class Punctuator(nn.Module):
         states, _ = self.both(timed)
         states = self.drop(states)
         marks = self.mark(states)
-        # Case looks at the mark before the word: what follows a stop begins with a capital.
+        # Case depends on the mark before the word: a capital follows a full stop.
         before = torch.cat([torch.zeros_like(marks[:, :1]), marks.softmax(2)[:, :-1]], 1)
         return marks, self.case(torch.cat([states, before], 2))

@@ -1,8 +1,8 @@
 """
 Trains the punctuation model: /usr/bin/python3 train.py DATA OUT [seconds] [threads]
 
-Lines of one source that stand next to each other are joined by one to six, cut to at most 64 words from anywhere, and
-spoiled as a recogniser spoils them. It saves OUT/model.pt every ten minutes and goes on from there.
+One to six adjacent lines of one source are joined, cut to at most 64 words from a random position, and
+corrupted as a recogniser would. Saves OUT/model.pt every ten minutes and resumes from it.
 """
 
 import math
@@ -23,9 +23,9 @@ torch.set_num_threads(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
 WORDS, BATCH = 64, 48
 RATE = 2.5e-3
 IGNORED = -100
-# Their commas are wrong as often as right.
+# Sources whose commas are wrong as often as right.
 NO_COMMAS = {"kk/reviews", "mixed/mixed"}
-# Capitals of verse.
+# Sources with the capitals of verse.
 NO_CASE = {"kk/abai"}
 SHARE = {"ru/ruslit": 0.4, "kk/docs": 0.6}
 os.makedirs(OUT, exist_ok=True)
@@ -67,7 +67,8 @@ print(f"{sum(len(b) for b in blocks.values())} lines, {len(table)} words", flush
 rng = random.Random(1)
 nprng = np.random.default_rng(1)
 COMMA, STOP, QUESTION, DASH, COLON = (MARKS.index(mark) for mark in [",", ".", "?", "—", ":"])
-# Median pause in seconds behind each mark, and how often there is one: a prior, not measured on labelled speech.
+# Median pause in seconds after each mark, and how often there is one: a prior, not measured on labelled
+# speech.
 PAUSES = {0: (0.12, 0.06), COMMA: (0.25, 0.6), STOP: (0.6, 0.9), QUESTION: (0.6, 0.9), DASH: (0.3, 0.7), COLON: (0.35, 0.8)}
 
 
@@ -95,7 +96,7 @@ def sequence(source, first, end):
     at = 0
     for line in lines:
         at += len(line[0])
-        # A line without an end mark ends all the same; which mark it lacks nobody knows.
+        # A line without an end mark still ends, but it is unknown which mark it lacks.
         ends[at - 1] = 1
         if marks[at - 1] not in (STOP, QUESTION):
             marks[at - 1] = IGNORED
@@ -112,16 +113,16 @@ def sequence(source, first, end):
         start = rng.randrange(len(ids) - WORDS + 1) if rng.random() < 0.7 else 0
         cut = slice(start, start + WORDS)
         ids, marks, cases, ends = ids[cut], marks[cut], cases[cut], ends[cut]
-        # What comes behind the cut is not known.
+        # The text after the cut is unknown.
         if start + WORDS < len(ends) and marks[-1] == 0:
             marks[-1] = IGNORED
     return ids, marks, cases, ends, pauses(marks)
 
 
 def spoiled(ids, marks, cases, ends):
-    """Leaves words out and doubles words, as hearing does."""
+    """Drops and doubles words, as recognition does."""
     keep = nprng.random(len(ids)) > 0.06
-    # The mark of a word that is lost moves to the one before it.
+    # The mark of a lost word moves to the previous word.
     for at in np.nonzero(~keep)[0]:
         if at > 0 and marks[at] > 0 and marks[at - 1] == 0:
             marks[at - 1] = marks[at]

@@ -286,7 +286,8 @@ BITRATES = {"gsm": [0], "opus": [6, 8, 12, 16, 24], "mp3": [16, 24, 32], "speex"
 
 
 def codec(rng, x):
-    """x after one of the codecs of telephony and the web, by ffmpeg; x itself where ffmpeg or the codec is missing."""
+    """x after one of the codecs of telephony and the web, by ffmpeg; x itself if ffmpeg or the codec is
+    missing."""
     name = str(rng.choice(sorted(CODECS)))
     kbps = int(rng.choice(BITRATES[name]))
     options, source = CODECS[name]
@@ -301,7 +302,7 @@ def codec(rng, x):
         return x
     if len(y) < 0.8 * len(x):
         return x
-    # What the decoders leave of the codec's delay is found by correlation, so the labels in time stay true.
+    # The delay that a codec leaves is found by correlation, so that label times stay correct.
     m = min(len(x), len(y), 8 * RATE)
     size = fft.next_fast_len(2 * m, True)
     match = fft.irfft(fft.rfft(y[:m], size) * np.conj(fft.rfft(x[:m], size)), size)

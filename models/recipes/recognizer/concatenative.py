@@ -1,10 +1,11 @@
 """Russian speech of Festival's concatenative voices, which are cut from recordings of people.
 
-`concatenative.py --minutes 180 --voice msu` speaks with the Russian unit-selection voice (festvox-ru); `--voice dita`,
-`machac`, `krb` or `ph` with a Czech diphone voice (festvox-czech-*) that is given espeak-ng's Russian phonemes and
-durations, mapped to Czech ones, and an intonation of its own: foreign Russian, but the spectrum of a person. Writes 16 kHz
-WAV files and `index.tsv` (file, voice, label) to `.cache/recognizer/concatenative/VOICE/`; `generate.py` picks clips from
-there. Held-out sentences are left out as everywhere (`text.corpus`). Needs Debian's festival.
+`concatenative.py --minutes 180 --voice msu` speaks with the Russian unit-selection voice (festvox-ru);
+`--voice dita`, `machac`, `krb` or `ph` with a Czech diphone voice (festvox-czech-*) that gets espeak-ng's
+Russian phonemes and durations, mapped to Czech ones, and a separate intonation: foreign Russian, but the
+spectrum of a person. Writes 16 kHz WAV files and `index.tsv` (file, voice, label) to
+`.cache/recognizer/concatenative/VOICE/`; `generate.py` picks clips from there. Held-out sentences are
+excluded as everywhere (`text.corpus`). Requires Debian's festival.
 """
 import argparse
 import os
@@ -30,7 +31,7 @@ SECONDS_EACH = 12
 # Mean F0 in Hz around which a diphone voice speaks.
 PITCH = {"dita": 190, "machac": 115, "krb": 125, "ph": 110}
 
-# espeak-ng's Russian phonemes in Czech ones; the sign of palatalisation, ";", is handled in `czech`.
+# espeak-ng's Russian phonemes as Czech ones; `czech` handles the sign of palatalisation, ";".
 PHONES = {
     "a": "a", "A": "a", "V": "a", "a#": "a", "I": "i", "i": "i", "I^": "i", "y": "i", "o": "o", "O": "o", "8": "o",
     "e": "e", "E": "e", "E#": "e", "@": "a", "u": "u", 'u"': "u", "u#": "u", "S": "s~", "Z": "z~", "ts": "c", "tS": "c~",
@@ -40,9 +41,10 @@ FULL = {"A", "a", "o", "e", "i", "u", "y"}  # vowels of stressed syllables
 
 
 def czech(events, length):
-    """Phoneme events of espeak-ng -> [(Czech phone, seconds, is stressed vowel)]; None for an unknown phoneme.
+    """Phoneme events of espeak-ng -> [(Czech phone, seconds, is stressed vowel)]; None for an unknown
+    phoneme.
 
-    length: seconds of the whole."""
+    length: seconds in total."""
     starts = [(e[1] / ESPEAK_SAMPLE_RATE, e[2]) for e in events if e[0] == "phoneme"]
     out = []
     for (at, name), (after, _) in zip(starts, starts[1:] + [(length, "")]):
@@ -80,7 +82,8 @@ def czech(events, length):
 
 
 def segments(rng, phones, pitch):
-    """Festival's list of segments: phone, seconds, and an F0 target in the middle of each: clauses fall, stress rises."""
+    """Festival's list of segments: phone, seconds, and an F0 target in the middle of each; clauses fall,
+    stress rises."""
     words = ["(# 0.15)"]
     base = pitch * rng.uniform(0.85, 1.2)
     span = rng.uniform(0.05, 0.25)
@@ -95,7 +98,7 @@ def segments(rng, phones, pitch):
 
 
 def script(rng, voice, sentences, folder, espeak):
-    """Scheme that speaks the sentences into folder/I.wav."""
+    """A Scheme program that speaks the sentences into folder/I.wav."""
     if voice == "msu":
         lines = ["(voice_msu_ru_nsh_clunits)"]
         jobs = [(i, '(Utterance Text "%s")' % generate.speakable(s).replace("\\", "")) for i, s in enumerate(sentences)]
@@ -111,7 +114,7 @@ def script(rng, voice, sentences, folder, espeak):
 
 
 def speak(rng, voice, sentences, espeak):
-    """Yields (index, samples at 16 kHz) of the sentences that came out."""
+    """Yields (index, samples at 16 kHz) of the sentences that were spoken."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.scm")
         with open(path, "w", encoding="utf-8") as f:
@@ -149,7 +152,7 @@ def main():
             drawn = [lines[rng.integers(len(lines))] for _ in range(BATCH)]
             for i, x in speak(rng, a.voice, drawn, espeak):
                 label = text.normalize(drawn[i])
-                # Letters a second: outside these bounds something was left out or spelled.
+                # Letters per second; outside these bounds, something was skipped or spelled out.
                 if not label or not 4 < len(label) / (len(x) / RATE + 0.1) < 26 or len(x) > 18 * RATE:
                     continue
                 name = "%05d.wav" % done

@@ -1,8 +1,8 @@
-"""What the second pass reads: the output of the shipped streaming graph, kept as int16.
+"""Input of the second pass: the output of the shipped streaming graph, kept as int16.
 
-The streaming half stays as it is shipped, so its output is computed once for every training clip, by the very graph (int8
-and all) that the service runs; training the second pass then costs nothing but the second pass. 73 MB an hour.
-"""
+The streaming half stays as shipped, so its output is computed once for every training clip, by the same graph
+(int8 and all) that the service runs; training the second pass then costs nothing but the second pass. 73 MB
+an hour."""
 import json
 import os
 import subprocess
@@ -23,14 +23,15 @@ FLUSH = 8  # frames of digital silence that the service appends
 
 
 class Encoder:
-    """The graph in a process of Node; it ends when this object's process does."""
+    """The graph in a Node process, which ends with this object's process."""
 
     def __init__(self, model=MODEL):
         self.process = subprocess.Popen(["node", os.path.join(HERE, "encode.mjs"), ROOT, model, str(STEPS)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __call__(self, x):
-        """Samples in [-1, 1], a multiple of a frame -> (frames + FLUSH, E) int16, digital silence behind them."""
+        """Samples in [-1, 1], a multiple of a frame -> (frames + FLUSH, E) int16; digital silence is appended
+        to them."""
         samples = np.clip(np.rint(np.asarray(x) * 32768), -32768, 32767).astype(np.int16)
         samples = np.pad(samples, (0, FLUSH * A.FRAME))
         frames = len(samples) // A.FRAME

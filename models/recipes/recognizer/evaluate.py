@@ -16,7 +16,7 @@ import text
 HERE = os.path.dirname(os.path.abspath(__file__))
 EVAL = os.path.join(HERE, "..", ".cache", "eval")
 SPEECH = os.path.join(HERE, "..", "..", "..", "test", "fixtures", "speech")
-# None of these is used in training.
+# Voices that are not used in training.
 HUMAN_SETS = ("asterisk-ru-additional", "pisets-ru-test", "kazakh-speech-commands")
 FLUSH = 5120  # digital silence appended, samples (320 ms)
 
@@ -32,7 +32,7 @@ def distance(a, b):
 
 
 def features(x):
-    """Samples -> log-mel of whole encoder frames, zeros appended."""
+    """Samples -> log-mel of whole encoder frames, with zeros appended."""
     n = -(-(len(x) + FLUSH) // A.FRAME) * A.FRAME
     return A.log_mel(np.pad(x, (0, n - len(x)))).astype(np.float16)
 

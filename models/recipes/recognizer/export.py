@@ -26,7 +26,7 @@ class LogMel(nn.Module):
     """pcm (B, 640 n) and its last 240 samples before -> log-mel (B, 4 n, 80).
 
     A windowed DFT as one matrix product over the frames: unlike a convolution it rounds a frame the same in any cut of
-    the audio, and then so do the int8 products behind it."""
+    the audio, and so do the int8 products after it."""
 
     def __init__(self):
         super().__init__()

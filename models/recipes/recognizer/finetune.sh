@@ -1,9 +1,11 @@
 #!/bin/sh
-# Trains the network of train.sh further on more varied sound: speech of Festival's concatenative voices, espeak-ng variants
-# with random formants, codecs, and sounds that were taken for speech. Same architecture, same graphs.
+# Trains the network of train.sh further on more varied sound: speech of Festival's concatenative voices,
+# espeak-ng variants with random formants, codecs, and sounds that were mistaken for speech. Same
+# architecture, same graphs.
 #   sh finetune.sh                      # 90 minutes on one CPU core
-# Besides what train.sh needs: festival festvox-ru festvox-czech-dita festvox-czech-krb festvox-czech-machac
-# festvox-czech-ph ffmpeg. It starts from ../.cache/recognizer/checkpoint.pt and the later half of its shards.
+# Requires, in addition to train.sh's packages: festival festvox-ru festvox-czech-dita festvox-czech-krb
+# festvox-czech-machac festvox-czech-ph ffmpeg. It starts from ../.cache/recognizer/checkpoint.pt and the
+# later half of its shards.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

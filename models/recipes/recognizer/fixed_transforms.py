@@ -2,13 +2,14 @@
 
     fixed_transforms.py IN.onnx OUT.onnx
 
-Replaces the product with the windowed DFT [400, 514] and with the mel bank [514, 80] by half of the work. The periodic
-window is symmetric about sample 200, and a power spectrum does not depend on where its phase starts. So with the phase
-at sample 200, real parts need only the sums of samples at equal distance from there, and imaginary parts only their
-differences: two products [200, 243] instead of one [400, 514]. Bins without a mel filter are left out. The result
-differs from the direct product in the last bits of fp32.
+Replaces the products with the windowed DFT [400, 514] and with the mel bank [514, 80], at half of the cost.
+The periodic window is symmetric about sample 200, and a power spectrum does not depend on where its phase
+starts. So with the phase at sample 200, real parts need only the sums of samples at equal distance from
+there, and imaginary parts only their differences: two products [200, 243] instead of one [400, 514]. Bins
+without a mel filter are omitted. The result differs from the direct product in the last bits of fp32.
 
-The matrices come out of tables of 512 cosines and sines and of the window, in doubles and rounded once, 0.9 MB less.
+The matrices are computed from tables of 512 cosines and sines and of the window, in doubles and rounded once:
+0.9 MB less.
 """
 import sys
 
@@ -30,7 +31,7 @@ def half_window():
 
 
 def tables(bins):
-    """Doubles: one turn of a cosine and of a sine, the window, and integers that place them."""
+    """Doubles: one period of a cosine and of a sine, the window, and integers that position them."""
     angle = 2 * np.pi * np.arange(N) / N
     return {"cosine": np.cos(angle), "sine": np.sin(angle), "window": half_window(), "bins": bins.astype(np.int64),
             "samples": np.arange(HALF, dtype=np.int64), "turn": np.array(N, np.int64), "across": np.array([0], np.int64),

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Trains the shipped network further on what `people.sh` has prepared, on new clips of all voices: an hour of one core.
+# Trains the shipped network further on the data of `people.sh`, on new clips of all voices: an hour of one
+# core.
 #   RHVOICE=FOLDER sh people.sh && sh further.sh
-# Needs no checkpoint: it starts from the shipped int8 graphs. Stopped and started again it goes on.
+# Needs no checkpoint: it starts from the shipped int8 graphs. If stopped and started again, it resumes.
 # Ends with $RUN/checkpoint.pt and, SHARE of the way to it, $RUN/release/checkpoint.pt, for RECOGNIZER_CACHE=$RUN/release sh release.sh.
 set -eu
 cd "$(dirname "$0")"

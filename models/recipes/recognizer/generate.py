@@ -1,17 +1,18 @@
 """Synthetic training shards: text -> espeak-ng -> augmentation -> log-mel bytes, with labels.
 
-`generate.py --hours 60` starts worker processes, one per shard, with a timeout: the synthesiser may crash or hang,
-and then only that shard is tried again with another seed. Shards appear under a temporary name and are renamed when
-complete, so that a training run may pick them up as they come. The first hours (`--clean-hours`) are nearly clean.
-Running it again with more hours and another mix adds shards to those that exist.
+`generate.py --hours 60` starts worker processes, one per shard, with a timeout: the synthesiser may crash or
+hang, and then only that shard is retried with another seed. Shards are written under a temporary name and
+renamed when complete, so that a training run may pick them up as they appear. The first hours
+(`--clean-hours`) are nearly clean. Running it again with more hours and another mix adds shards to those that
+exist.
 
-A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int64 (clips + 1) frame offsets, each a
-multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip, seg_frame, seg_token:
-first frame and first token of every sentence inside its clip; kind uint8 (clips): 0 kk, 1 ru, 2 mixed, 3 speechless,
-4 human, 5 Russian of `concatenative.py`, 6 Kazakh and 7 Russian of `rhvoice.py`.
+A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int64 (clips + 1) frame offsets,
+each a multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip,
+seg_frame, seg_token: first frame and first token of every sentence inside its clip; kind uint8 (clips): 0 kk,
+1 ru, 2 mixed, 3 speechless, 4 human, 5 Russian of `concatenative.py`, 6 Kazakh and 7 Russian of `rhvoice.py`.
 
-With `--encoded` it has `encoded` int16 (frames, 384) at 25 Hz in place of `mel`, see `encoded.py`, and clip_start counts
-those frames; every clip has 8 frames more, of digital silence.
+With `--encoded` it has `encoded` int16 (frames, 384) at 25 Hz in place of `mel`, see `encoded.py`, and
+clip_start counts those frames; every clip has 8 more frames, of digital silence.
 """
 import argparse
 import csv
@@ -94,7 +95,7 @@ def pick(rng, name):
 def sentence(rng, kind):
     """[(language, text)] of one random sentence of `kk`, `ru` or `mixed`."""
     if kind == "kk":
-        # Proverbs, dialogue and reviews are short; a few random fragments add word combinations never seen.
+        # Proverbs, dialogue and reviews are short; a few random fragments add unseen word combinations.
         return [("kk", pick(rng, "kk") if rng.random() < 0.9 else fragment(rng, "kk", 1, 6))]
     if kind == "ru":
         return [("ru", pick(rng, "ru") if rng.random() < 0.9 else fragment(rng, "ru", 1, 6))]
@@ -137,8 +138,8 @@ _concatenative = None
 
 
 def concatenative(rng, voice=None):
-    """(samples, label, voice) of one clip of `concatenative.py`, of that voice if one is named, each voice as often.
-    Resampled by a random factor."""
+    """(samples, label, voice) of one clip of `concatenative.py`, of that voice if one is given, otherwise of
+    any with equal probability. Resampled by a random factor."""
     global _concatenative
     if _concatenative is None:
         _concatenative = {}
@@ -153,7 +154,7 @@ def concatenative(rng, voice=None):
 
 
 class RhVoice:
-    """What RHVoice's voices say in one clip: by one voice, or by several of both languages, then each in turn."""
+    """Speech of RHVoice's voices in one clip: by one voice, or by several of both languages in turn."""
 
     voices, kazakh = None, 0.5  # of every clip of a process
 
@@ -161,7 +162,7 @@ class RhVoice:
         self.rng, self.voice = rng, None
         self.is_mixed = rng.random() < 0.12
         self.language = "kk" if rng.random() < self.kazakh else "ru"
-        # Pitch, formants and speed together; the same range for both languages.
+        # Changes pitch, formants and speed together; the range is the same for both languages.
         self.down = int(320 * rng.uniform(0.82, 1.24))
 
     def say(self):
@@ -252,7 +253,8 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1, noi
     if not segments:
         return None
     dry = np.concatenate(parts)
-    # The tail as the engine makes it: up to 240 ms of the room going on, then digital silence, 240-400 ms in all.
+    # The tail as the engine produces it: up to 240 ms of further room sound, then digital silence, 240-400 ms
+    # in total.
     natural = int(rng.uniform(0, 0.24) * A.RATE)
     dry = np.concatenate([dry, np.zeros(natural, np.float32)])
     end = len(dry)
@@ -340,14 +342,14 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=600, help="seconds for one shard before it is killed")
     a = p.parse_args()
-    # Loaded once here; the forked workers inherit it. The synthesiser is loaded in the workers only.
+    # Load it once here; the forked workers inherit it. Only the workers load the synthesiser.
     for name in ("kk", "ru", "mixed", "latin"):
         text.corpus(name)
     for name in ("kk", "ru"):
         text.word_counts(name)
     if a.drawn:
         folder = os.path.join(CACHE, "espeak-%d" % a.drawn)
-        # In a process of its own, since it loads the library with the data of the system.
+        # Run in a separate process, since it loads the library with the system's data.
         maker = multiprocessing.get_context("fork").Process(target=speakers.invent, args=(folder, a.drawn, a.seed))
         maker.start()
         maker.join()

@@ -1,10 +1,10 @@
-"""How many words come out in the wrong language: Russian words of Kazakh speech, and the other way.
+"""Counts words in the wrong language: Russian words in transcripts of Kazakh speech, and the reverse.
 
     npm run evaluate -- people FOLDER --cache CACHE      then, with the table that FOLDER's recordings have:
     languages.py CACHE/MODEL-WEIGHTS.jsonl FOLDER/index.jsonl
 
-A word counts when it is not in its reference and by frequency and letters belongs to the other language
-(`text.word_language`): names and loanwords that are really said do not.
+A word counts if it is not in its reference, and belongs to the other language by frequency and letters
+(`text.word_language`): names and loanwords that were actually spoken do not count.
 """
 import json
 import os
@@ -16,7 +16,7 @@ OTHER = {"kk": "ru", "ru": "kk"}
 
 
 def foreign(heard, reference, language):
-    """(words in the wrong language, words) of what was heard."""
+    """(words in the wrong language, words) of a transcript."""
     said = set(text.fold(text.normalize(reference)).split())
     words = text.fold(text.normalize(heard)).split()
     return sum(w not in said and text.word_language(w) == OTHER[language] for w in words), len(words)

@@ -135,7 +135,8 @@ class Recognizer(nn.Module):
     # -------------------------------------------------------- full-context half
 
     def refine(self, encoded, mask):
-        """encoded (B, n, E), mask (B, n) of 0/1 -> logits (B, n, 71). Masked rows act like the world outside."""
+        """encoded (B, n, E), mask (B, n) of 0/1 -> logits (B, n, 71). Masked rows act like the space outside
+        the audio."""
         mask = mask[..., None].to(encoded.dtype)
         x = encoded * mask
         for block in self.centred:
@@ -160,7 +161,7 @@ class Recognizer(nn.Module):
         return m
 
     def left_context(self):
-        """Encoder frames (40 ms) before the current one that can influence the streaming output."""
+        """Number of encoder frames (40 ms) before the current one that can influence the streaming output."""
         # stem1 sees 3 mel frames back, stem2 3 frames of 20 ms: 9 mel frames and 400-160 samples of window.
         return 2 * sum(self.config["causal"]) + 3
 

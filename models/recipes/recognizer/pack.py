@@ -1,11 +1,12 @@
-"""int8 graphs that move bytes where bytes are enough; every result stays the same to the last bit.
+"""int8 graphs that move bytes where bytes are enough; every result stays bit-identical.
 
     pack.py IN.onnx OUT.onnx
 
-The input of a product is spliced of shifted frames and then quantized with a constant scale. Quantized first, a frame is
-quantized once instead of three times, and splices copy a quarter. In the streaming graph the frames that a convolution
-remembers are kept quantized, too, where their zero point is 0: `state` becomes `state` [B, F] (samples and mel frames, fp32)
-and `history` [B, H] (uint8; zeros begin a stream), `next_state` likewise, and whoever keeps it moves a quarter as well.
+The input of a product is spliced from shifted frames and then quantized with a constant scale. If quantized
+first, a frame is quantized once instead of three times, and splices copy a quarter. In the streaming graph,
+the frames that a convolution remembers are kept quantized, too, where their zero point is 0: `state` becomes
+`state` [B, F] (samples and mel frames, fp32) and `history` [B, H] (uint8; zeros begin a stream), `next_state`
+likewise, so that its owner also moves only a quarter.
 """
 import sys
 
@@ -37,7 +38,8 @@ class Graph:
 
 
 def convolutions(g, joined):
-    """(flattened next state, convolution) for each part of `next_state`; None where a part is no quantized convolution's."""
+    """(flattened next state, convolution) for each part of `next_state`; None if a part does not belong to a
+    quantized convolution."""
     for name in joined.input:
         flat = g.made[name]
         if flat.op_type != "Flatten":
@@ -55,7 +57,7 @@ def convolutions(g, joined):
 
 
 def quantize_first(model):
-    """Lets products be quantized before they are spliced; returns how many."""
+    """Quantizes the inputs of products before they are spliced; returns their number."""
     g = Graph(model.graph)
     after, dropped = {}, set()
     for quantize in [n for n in model.graph.node if n.op_type == "QuantizeLinear"]:
@@ -88,7 +90,7 @@ def keep_bytes(model):
     float_count = byte_count = 0
 
     def move(piece, tensor, start, size):
-        """Lets a part be cut out of `tensor` at `start`."""
+        """Replaces cuts of a part of `tensor` from `start` on."""
         piece.input[0] = tensor
         for at, value in ((1, start), (2, start + size)):
             name = "%s.%s%d" % (piece.name, tensor, at)

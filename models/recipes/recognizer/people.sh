@@ -1,9 +1,10 @@
 #!/bin/sh
-# Trains the shipped network further on RHVoice's voices, which are models of people, each clip in another timbre (`timbre.py`),
-# held near what it said of the speech that it knows. Needs no checkpoint: it starts from the shipped int8 graphs.
+# Trains the shipped network further on RHVoice's voices, which are models of people, each clip in another
+# timbre (`timbre.py`), and keeps it close to its earlier output on speech that it knows. Needs no checkpoint:
+# it starts from the shipped int8 graphs.
 #   RHVOICE=FOLDER sh people.sh           # the folder of `rhvoice.py`; ALONE minutes without the voices WITHOUT, then with all
-# The checkpoint before the second part, `without.pt`, is the one whose figures on those voices tell about voices never heard.
-# Needs what finetune.sh needs. Stopped and started again it goes on.
+# The checkpoint before the second part, `without.pt`, shows by its scores on those voices how it handles
+# unseen voices. Requires the same packages as finetune.sh. If stopped and started again, it resumes.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -45,4 +46,4 @@ for shard in "$RUN"/all/*.npz; do
   ln -sf "$shard" "$RUN/shards/all_$(basename "$shard")"
 done
 train
-# Then, where it is better: RECOGNIZER_CACHE=$RUN sh release.sh, or first a share of the way there by shipped.py.
+# Then, where it is better: RECOGNIZER_CACHE=$RUN sh release.sh, or first blend part of the way by shipped.py.

@@ -3,10 +3,11 @@
     quantize.py probe IN.onnx PROBE.onnx                 the graph with the inputs of its matrix products as outputs
     quantize.py write IN.onnx OUT.onnx RANGES.json       RANGES: product's name -> [lowest, highest] of its input
 
-Every product with a constant matrix of at least 4096 elements becomes QuantizeLinear, MatMulInteger with one scale a
-column, and a scaling; the log-mel front end and everything else stay fp32. The scales of the activations are constants,
-measured by `calibrate.mjs`, so a row does not depend on its batch mates nor a frame on how the audio was cut, as it would
-with dynamic scales; integer sums are exact. Weights take 7 bits: with 8, processors without VNNI overflow.
+Every product with a constant matrix of at least 4096 elements becomes QuantizeLinear, MatMulInteger with one
+scale per column, and a scaling; the log-mel front end and everything else stay fp32. The scales of the
+activations are constants, measured by `calibrate.mjs`, so a row does not depend on the rest of its batch, nor
+a frame on how the audio was cut, as it would with dynamic scales; integer sums are exact. Weights take 7
+bits: with 8, processors without VNNI overflow.
 """
 import json
 import sys
@@ -21,7 +22,7 @@ WEIGHT_STEPS = 63
 
 
 def products(graph):
-    """(node, matrix) of the products to be changed."""
+    """(node, matrix) of the products to change."""
     weights = {t.name: t for t in graph.initializer}
     for node in graph.node:
         tensor = weights.get(node.input[1]) if node.op_type == "MatMul" else None
@@ -38,7 +39,7 @@ def probe(model):
 
 
 def write(model, ranges):
-    """Rewrites the products of the graph in place; returns how many."""
+    """Rewrites the products of the graph in place; returns their number."""
     graph = model.graph
     chosen = {node.output[0]: values for node, values in products(graph)}
     nodes = []

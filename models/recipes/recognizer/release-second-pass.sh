@@ -1,8 +1,9 @@
 #!/bin/sh
-# A checkpoint of the second pass to a checked int8 graph: RUN/full.onnx. RUN is the folder with checkpoint.pt; BLEND the share of
-# the way from the shipped weights to the trained ones.
+# Turns a checkpoint of the second pass into a checked int8 graph: RUN/full.onnx. RUN is the folder with
+# checkpoint.pt; BLEND is the share of the way from the shipped weights to the trained ones.
 #   BLEND=0.8 sh release-second-pass.sh RUN
-# Then, where it pays: cp RUN/full.onnx MODEL/, `node dist/bench/evaluate/tune.js --limit 2000 --write`, seal-model.mjs, `npm run evaluate`.
+# Then, if it is better: cp RUN/full.onnx MODEL/, `node dist/bench/evaluate/tune.js --limit 2000 --write`,
+# seal-model.mjs, `npm run evaluate`.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

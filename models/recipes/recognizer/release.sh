@@ -1,5 +1,6 @@
 #!/bin/sh
-# A checkpoint to the shipped graphs: export, check, int8 with fixed scales, check again. RECOGNIZER_CACHE has the checkpoint.
+# Turns a checkpoint into the shipped graphs: export, check, int8 with fixed scales, check again.
+# RECOGNIZER_CACHE has the checkpoint.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -18,14 +19,14 @@ for graph in stream full; do
   "$PYTHON" quantize.py write "$CACHE/fp32/$graph.onnx" "$MODEL/$graph.onnx" "$CACHE/probe/$graph.json"
 done
 "$PYTHON" verify_export.py --checkpoint "$CACHE/checkpoint.pt" --model-dir "$MODEL" --node "$NODE_ROOT" --int8
-# Bytes where bytes are enough, with the same results; `verify_packed.mjs` compares them.
+# Store bytes where bytes are enough, with the same results; `verify_packed.mjs` compares them.
 for graph in stream full; do
   cp "$MODEL/$graph.onnx" "$CACHE/probe/$graph-int8.onnx"
   "$PYTHON" pack.py "$CACHE/probe/$graph-int8.onnx" "$MODEL/$graph.onnx"
 done
 "$PYTHON" fixed_transforms.py "$MODEL/stream.onnx" "$MODEL/stream.onnx"
 node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
-# Voice activity that follows the near speaker takes the place of the network's own.
+# Voice activity that follows the near speaker replaces the network's own.
 "$PYTHON" ../voice-activity/export_near.py inside --near "$MODEL/../near-voice-v1/near.onnx" --stream "$MODEL/stream.onnx" --out "$MODEL/stream.onnx"
 "$PYTHON" ../gpu/variants.py "$MODEL"
 cp "$CACHE/curve.json" "$MODEL/training.json"

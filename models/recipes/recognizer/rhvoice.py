@@ -1,13 +1,14 @@
-"""Speech of RHVoice's voices: statistical models of people, so their timbre without their recordings.
+"""Speech of RHVoice's voices: statistical models of people, which have their timbre without their recordings.
 
-    rhvoice.py speak --out FOLDER --minutes 90  lets the installed RHVoice speak sentences of the corpora, each voice so long
+    rhvoice.py speak --out FOLDER --minutes 90  makes each installed voice speak corpus sentences that long
     rhvoice.py prepare --from FOLDER            packs FOLDER's speech for generate.py
-    rhvoice.py dev --out FOLDER [--also FOLDER/eval-seen]      the utterances that training never hears, with tables
+    rhvoice.py dev --out FOLDER [--also FOLDER/eval-seen]      writes the utterances that training never uses, with tables
 
-FOLDER has parts (train-ru, train-kk, ...), each with a `transcripts.tsv` (file, start, end in samples at 16 kHz, text, voice,
-...) beside sound that ffmpeg reads, see README.md. Every twentieth sentence, by its letters, is never trained on; nor are
-held-out sentences (`text.heldout_keys`). What is packed lies in `.cache/recognizer/rhvoice`: `samples.i16` and `index.tsv`
-(first sample, samples, language, voice, part, label, text).
+FOLDER has parts (train-ru, train-kk, ...), each with a `transcripts.tsv` (file, start, end in samples at 16
+kHz, text, voice, ...) next to audio that ffmpeg reads, see README.md. Every twentieth sentence, by its
+letters, is never trained on; nor are held-out sentences (`text.heldout_keys`). The packed speech is in
+`.cache/recognizer/rhvoice`: `samples.i16` and `index.tsv` (first sample, samples, language, voice, part,
+label, text).
 """
 import argparse
 import csv
@@ -31,19 +32,21 @@ HELD_OUT_OF = 20
 # The Kyrgyz voices speak Kazakh.
 VOICES = {"ru": ["aleksandr", "anna", "irina"], "kk": ["azamat", "nazgul"]}
 PERCENT = {"rate": (80, 135), "pitch": (85, 115)}
-# Kazakh letters that Kyrgyz does not have, in its spelling; back and front consonants follow the vowels there, too.
+# Kazakh letters that Kyrgyz lacks, in its spelling; back and front consonants follow the vowels there, too.
 KYRGYZ = str.maketrans(dict(zip("қғұіәһ", "кгуиэх")))
 VOWELS = "аәеёиоөуұүыіэюя"
 FRONT = set("әеөүіэ")
 
 
 def is_held_out(sentence):
-    """Is this sentence, by its letters, one of the twentieth that training never hears, in any voice?"""
+    """Whether this sentence, by its letters, belongs to the twentieth that training never uses, in any voice.
+    """
     return zlib.crc32(text.key(sentence).encode()) % HELD_OUT_OF == 0
 
 
 def kyrgyz(sentence):
-    """A Kazakh sentence as a Kyrgyz reader should see it: и is a vowel and a glide there, у behind a consonant is long."""
+    """A Kazakh sentence as a Kyrgyz voice should read it: и is a vowel and a glide there, у after a consonant
+    is long."""
     def word(w):
         lower, out = w.lower(), []
         front = bool(FRONT & set(lower))
@@ -61,7 +64,7 @@ def kyrgyz(sentence):
 
 
 def speak(out, minutes, seed):
-    """A folder for `prepare`, by the program RHVoice-test; one file an utterance."""
+    """Makes a folder for `prepare` with the program RHVoice-test; one file per utterance."""
     for language, voices in VOICES.items():
         folder, lines = os.path.join(out, "train-" + language), text.corpus(language)
         os.makedirs(folder, exist_ok=True)
@@ -117,7 +120,7 @@ def prepare(folder, out):
 
 
 class Voices:
-    """What `prepare` has packed: utterances by language and voice."""
+    """Reads the speech that `prepare` packed: utterances by language and voice."""
 
     def __init__(self, folder=CACHE, part="train", without=()):
         self.samples = np.memmap(os.path.join(folder, "samples.i16"), np.int16, "r")
@@ -129,11 +132,12 @@ class Voices:
                     self.rows.setdefault(language, {}).setdefault(voice, []).append((int(start), int(count), label, sentence))
 
     def speech(self, row):
-        """Samples in [-1, 1] of an utterance; its own silence stays at both ends."""
+        """Samples in [-1, 1] of an utterance; its silence stays at both ends."""
         return self.samples[row[0]:row[0] + row[1]].astype(np.float32) / 32768
 
     def say(self, rng, language, voice=None):
-        """(samples, label, voice) of a random utterance, by that voice if one is named, every voice as often."""
+        """(samples, label, voice) of a random utterance, of that voice if one is given, otherwise of any with
+        equal probability."""
         voice = voice or str(rng.choice(sorted(self.rows[language])))
         rows = self.rows[language][voice]
         row = rows[rng.integers(len(rows))]
@@ -141,8 +145,9 @@ class Voices:
 
 
 def write_dev(voices, out, each, also):
-    """FLAC files with silence around, `index.jsonl` as `make_eval.py` writes it, and a table a set (VOICE/test.tsv) for
-    `npm run evaluate -- people`. also: a folder of recordings with a table of its own, which the index names, too."""
+    """Writes FLAC files surrounded by silence, `index.jsonl` as `make_eval.py` does, and a table per set
+    (VOICE/test.tsv) for `npm run evaluate -- people`. also: a folder of recordings with its own table, which
+    are added to the index."""
     rows = []
     for language, by_voice in sorted(voices.rows.items()):
         for voice, utterances in sorted(by_voice.items()):

@@ -1,12 +1,14 @@
-"""The full-context second pass alone: trained further, or in another size, on what the shipped streaming half gives.
+"""The full-context second pass alone: trained further, or in another size, on the output of the shipped
+streaming half.
 
     second_pass.py train --out FOLDER [--centred 1 2 4 8 1] [--channels 384] --minutes 12
     second_pass.py export --checkpoint FOLDER/checkpoint.pt --out FOLDER
 
-`generate.py --encoded` has made the shards. A new run starts from the weights of the shipped `full.onnx`, whatever the size:
-the int8 weights are made floating again and get batch norms that change nothing; blocks beyond the shipped ones begin
-close to doing nothing, channels beyond them unheard. Stopped (SIGTERM saves first) and started again with the same
-folder, a run goes on; with more `--minutes` it is lengthened. Everything is fp32, one thread by default.
+`generate.py --encoded` makes the shards. A new run starts from the weights of the shipped `full.onnx`,
+regardless of size: the int8 weights become floats again and get batch norms that change nothing; additional
+blocks start with almost no effect, additional channels with none. If stopped (SIGTERM saves first) and
+started again with the same folder, a run resumes; more `--minutes` extend it. Everything is fp32, one thread
+by default.
 """
 import argparse
 import json
@@ -100,15 +102,16 @@ def shipped(path):
 
 
 def place(matrix, channels):
-    """(3 x 384, 384) -> (channels, 3 x channels): the weights of a block between more channels, zero from the new ones."""
+    """(3 x 384, 384) -> (channels, 3 x channels): a block's weights among more channels, zero from the new
+    ones."""
     wide = torch.zeros(channels, 3, channels)
     wide[:E.WIDTH, :, :E.WIDTH] = torch.from_numpy(matrix).T.reshape(E.WIDTH, 3, E.WIDTH)
     return wide.reshape(channels, 3 * channels)
 
 
 def begin(model, path, batch):
-    """Gives a new model the weights of a shipped graph. Batch norms begin with the statistics of `batch` (encoded, mask) and with
-    gains and offsets that undo them."""
+    """Gives a new model the weights of a shipped graph. Batch norms start with the statistics of `batch`
+    (encoded, mask) and with gains and offsets that undo them."""
     blocks, (scale, shift), (head, head_bias) = shipped(path)
     channels = model.config["channels"]
     kept = {i: w for i, w in enumerate(blocks)}
@@ -160,9 +163,9 @@ def set_statistics(norm, y):
 
 
 def blend(model, path, share):
-    """Folded copy of a model of the shipped size whose weights lie `share` of the way from a shipped graph's to its own: what it has
-    learned from one kind of sound costs less of what the shipped ones know of others (Wortsman et al., "Robust
-    fine-tuning of zero-shot models", 2022)."""
+    """Folded copy of a model of the shipped size whose weights are `share` of the way from a shipped graph's
+    to its own: it loses less of what the shipped weights know of other sounds than of what it has learned
+    from one (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022)."""
     blocks, norm, (head, head_bias) = shipped(path)
     m = model.folded()
     if m.config != dict(channels=E.WIDTH, centred=SHIPPED):
@@ -193,7 +196,7 @@ class Encodings(train.Shards):
             z = self.data[s]
             a = z["clip_start"][c]
             t = z["token"][z["token_start"][c]:z["token_start"][c + 1]].astype(np.int64)
-            # The service's second pass often starts inside what the encoder has heard.
+            # The service's second pass often starts inside audio that the encoder has processed.
             k = np.flatnonzero(z["seg_clip"] == c)
             at, first = 0, 0
             if len(k) > 1 and rng.random() < 0.5:
@@ -381,7 +384,7 @@ class Full(nn.Module):
 
 
 def write_check(model, folder, rows=12):
-    """Encodings of development sentences and what torch says to them, for `verify_second_pass.mjs`."""
+    """Encodings of development sentences and torch's results for them, for `verify_second_pass.mjs`."""
     items = E.dev_set()
     encoded = [E.to_float(x) for _, _, x in items[::len(items) // rows][:rows]]
     lengths = [len(x) for x in encoded]
@@ -397,7 +400,7 @@ def write_check(model, folder, rows=12):
 
 
 def write_graph(model, path):
-    """fp32 graph, opset 17; it appears under its name only when complete."""
+    """fp32 graph, opset 17; it gets its final name only when complete."""
     axes = {name: {0: "batch", 1: "frames"} for name in ("encoded", "mask", "log_probs")}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,11 +1,12 @@
-"""Floating weights out of the shipped int8 graphs, so that training goes on where no checkpoint is left.
+"""Floating weights from the shipped int8 graphs, so that training can continue where no checkpoint is left.
 
-    shipped.py CHECKPOINT SHARE OUT.pt      a checkpoint that share of the way from the shipped weights to trained ones
+shipped.py CHECKPOINT SHARE OUT.pt      a checkpoint that share of the way from the shipped weights to trained
+ones
 
-An int8 weight times its column's scale is the float that it stands for. The graphs have their batch norms folded away; training
-wants norms, so they get the statistics of some speech and the gains and offsets that undo them: until the first step the
-network says what the graphs say, but for the rounding of activations.
-"""
+An int8 weight times its column's scale is the float that it represents. The graphs have their batch norms
+folded in, but training needs norms, so they get the statistics of some speech and the gains and offsets that
+undo them: until the first step, the network's output equals the graphs', except for the rounding of
+activations."""
 import os
 import sys
 
@@ -17,8 +18,8 @@ from model import Recognizer
 
 
 def read(path):
-    """What a shipped graph holds: ([(matrix (in, out), bias)] of its int8 products in their order, (scale, shift) before the
-    last of them, every constant by name, the graph)."""
+    """Contents of a shipped graph: ([(matrix (in, out), bias)] of its int8 products in order, (scale, shift)
+    before the last of them, every constant by name, the graph)."""
     graph = onnx.load(path).graph
     values = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     for node in graph.node:
@@ -28,10 +29,10 @@ def read(path):
     constant = lambda node: next(values[i] for i in node.input if i in values)
     found, last = [], None
     for node in graph.node:
-        # Voice activity is a network of its own (../voice-activity).
+        # Voice activity is a separate network (../voice-activity).
         if node.op_type == "MatMulInteger" and not node.name.startswith("near."):
             name = node.output[0][:-len(".sum")]
-            # The scale of the graph is that of the sum: of the weights, times the step of the activations.
+            # The scale in the graph belongs to the sum: the weights' scale times the step of the activations.
             matrix = values[name + ".int8"].astype("float32") * (values[name + ".scale"] / values[name + ".step"])
             found.append((matrix, constant(next(n for n in graph.node if n.op_type == "Add" and name in n.input))))
             last = node
@@ -57,14 +58,14 @@ def blocks(model):
 
 
 def heads(model):
-    """Those that the shipped graphs have: their voice activity is not this network's."""
+    """Parameters that the shipped graphs have: their voice activity does not belong to this network."""
     return [model.head, model.full_head]
 
 
 def recognizer(folder, mel):
     """A Recognizer with the weights of the graphs in `folder`.
 
-    mel: (B, T, 80) log-mel without padding, whose statistics the batch norms begin with."""
+    mel: (B, T, 80) log-mel without padding; the batch norms start with its statistics."""
     model, held, handles = Recognizer().eval(), weights(folder), []
     with torch.no_grad():
         model.mel_mean.copy_(held["mel"][0])
@@ -74,7 +75,7 @@ def recognizer(folder, mel):
             head.bias.copy_(bias)
         for block, (matrix, bias) in zip(blocks(model), held["blocks"]):
             block.linear.weight.copy_(matrix)
-            # Runs between the product and its norm, which then gives the product with the graph's bias.
+            # Runs between the product and its norm, which then outputs the product with the graph's bias.
             undo = lambda _m, _i, out, norm=block.norm, bias=bias: undone(norm, out, 1.0, bias)
             handles.append(block.linear.register_forward_hook(undo))
         for norm, (scale, shift) in zip((model.out_norm, model.full_norm), held["norms"]):
@@ -88,7 +89,8 @@ def recognizer(folder, mel):
 
 
 def undone(norm, x, scale, shift):
-    """Gives a batch norm the statistics of x, and gain and offset so that it makes `scale * x + shift` of x."""
+    """Gives a batch norm the statistics of x, and a gain and offset with which it outputs `scale * x +
+    shift`."""
     x = x.reshape(-1, x.shape[-1])
     norm.running_mean.copy_(x.mean(0))
     norm.running_var.copy_(x.var(0))
@@ -97,8 +99,8 @@ def undone(norm, x, scale, shift):
 
 
 def blended(model, folder, share):
-    """A Recognizer, not to be trained on, whose weights lie `share` of the way from the graphs in `folder` to those of `model`:
-    what it has learned from new voices costs less of what the shipped weights know.
+    """A Recognizer, not meant for training, whose weights are `share` of the way from the graphs in `folder`
+    to those of `model`: what it has learned from new voices costs less of what the shipped weights know.
     @see Wortsman et al., "Robust fine-tuning of zero-shot models", 2022"""
     mine, held, m = model.folded(), weights(folder), Recognizer(model.config).eval()
     mix = lambda ours, theirs: torch.lerp(theirs, ours.detach(), share)
@@ -117,7 +119,7 @@ def blended(model, folder, share):
 
 
 def plain(norm, scale, shift):
-    """Makes a batch norm `scale * x + shift`."""
+    """Turns a batch norm into `scale * x + shift`."""
     norm.running_mean.zero_()
     norm.running_var.fill_(1 - norm.eps)
     norm.weight.copy_(torch.as_tensor(scale).expand_as(norm.weight))

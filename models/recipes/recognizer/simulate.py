@@ -1,4 +1,5 @@
-"""Figures for the service around the graphs, measured on the evaluation set the way it uses them.
+"""Measurements for the service around the graphs, on the evaluation set, with the graphs used as the service
+does.
 
 1. Speech head: precision and recall of 40 ms frames per threshold (labels from the energy, clean cells only) and
    the rule "five frames (200 ms) below the threshold end the utterance": early ends, misses, delay.
@@ -59,7 +60,7 @@ def main():
                 rows.append(row)
     refs = lambda rs: [text.fold(r["normalized"]) for r in rs]
 
-    # 1. speech head, on sounds that go on for 1 s after the speech with their own background
+    # 1. speech head, on sounds that continue for 1 s after the speech with their own background
     for condition in ("clean", "noise10"):
         rs = [r for r in rows if r["condition"] == condition]
         sounds = [np.concatenate([r["x"], np.tile(r["x"][-3000:], 6)[:16000 - 3200]]) for r in rs]
@@ -80,7 +81,7 @@ def main():
                     started |= bool(v)
                     if started and quiet == 5:
                         if i + 1 < end - 1:
-                            # A pause the speaker really makes (punctuation) is no mistake.
+                            # A pause that the speaker actually makes (punctuation) is not a mistake.
                             early += int(condition != "clean" or truth[i - 4:i + 1].any())
                         else:
                             delays.append((i + 1 - end) * 40)
@@ -94,7 +95,7 @@ def main():
                 entry.update(precision=round(float(tp / (tp + fp)), 4), recall=round(float(tp / (tp + fn)), 4))
             result["speech %s, threshold %.1f" % (condition, threshold)] = entry
 
-    # 2. how much digital silence
+    # 2. amount of digital silence
     for condition in ("clean", "noise10"):
         rs = [r for r in rows if r["condition"] == condition]
         for k in (2, 4, 5, 6, 7, 8, 10, 15):

@@ -69,13 +69,14 @@ def variants():
 
 
 def invent(folder, count, seed):
-    """Copies the espeak-ng data to `folder` with `count` more variants, `drawn000` ...: formants, voicing, breath and
-    intonation at random. Used when ESPEAK_DATA_PATH names the folder before the library is loaded."""
+    """Copies the espeak-ng data to `folder` with `count` more variants, `drawn000` ...: formants, voicing,
+    breath and intonation are random. Used when ESPEAK_DATA_PATH is that folder before the library is loaded.
+    """
     target = os.path.join(folder, "espeak-ng-data")
     if os.path.exists(target):
         return folder
     shutil.copytree(data_path(), target + ".part")
-    # The library lists at most 349 voices and variants; the languages that are not spoken here make room.
+    # The library lists at most 349 voices and variants, so languages that are not spoken here are removed.
     shutil.rmtree(os.path.join(target + ".part", "voices", "mb"), ignore_errors=True)
     for path in glob.glob(os.path.join(target + ".part", "lang", "**"), recursive=True):
         if os.path.isfile(path) and not os.path.basename(path).startswith(("kk", "ru", "en")):

@@ -1,4 +1,5 @@
-"""Checks of what `people.sh` is made of: python3 -m unittest test_people (needs ffmpeg, and `npm ci` for the shipped graphs)."""
+"""Tests for the parts of `people.sh`: python3 -m unittest test_people (requires ffmpeg, and `npm ci` for the
+shipped graphs)."""
 import csv
 import glob
 import os
@@ -63,7 +64,7 @@ class Timbre(unittest.TestCase):
             at = timbre.pace(rng, 300, int(rng.integers(240, 340)))
             self.assertEqual((at[0], round(at[-1], 6)), (0.0, 299.0))
             self.assertGreater(np.diff(at).min(), 0)
-            # Half a second may take half or twice its time, but nothing stands still or is leapt over.
+            # Half a second may take half or twice its time, but nothing stops or is skipped.
             self.assertLess(np.diff(at).max() / np.diff(at).min(), 8)
             self.assertGreater(np.diff(at).std(), 0.03)
             np.testing.assert_allclose(timbre.stretch(np.arange(300.0), at), at, atol=1e-3)
@@ -152,7 +153,7 @@ class Shipped(unittest.TestCase):
         model = shipped.recognizer(E.MODEL, mel)
         with torch.no_grad():
             heard = model.eval().encode(mel)[0][0].numpy()
-        # What is left is the rounding of activations to 8 bits.
+        # The rest is the rounding of activations to 8 bits.
         self.assertLess(np.abs(heard - wanted).mean(), 0.1 * wanted.std())
         with torch.no_grad():
             again = shipped.blended(Recognizer().eval(), E.MODEL, 0.0).encode(mel)[0][0].numpy()

@@ -52,7 +52,7 @@ def normalize(sentence):
 
 
 def fold(label):
-    """Form used for scoring: ё is written е by most people."""
+    """Form used for scoring: most people write ё as е."""
     return label.replace("ё", "е")
 
 
@@ -128,7 +128,7 @@ def spell_ru(n):
 def spell_digits(sentence, language):
     """Replace digit runs by cardinals. Longer than 9 digits or leading zero: digit by digit.
 
-    Case and ordinal agreement is not attempted: audio and label are made from the same words, so the pair is right
+    Case and ordinal agreement is not attempted: audio and label use the same words, so the pair is correct
     even where a reader would inflect ("1991 жылы").
     """
     speller = spell_ru if language == "ru" else spell_kk
@@ -164,7 +164,7 @@ def heldout_keys():
 
 
 def usable(sentence, latin_ok=False):
-    """Can this line be spoken by the synthesiser as written?
+    """Whether the synthesiser can speak this line as written.
 
     Dropped: Latin letters (unless allowed), words mixing alphabets, abbreviations in capitals (the Kazakh voice reads
     them as words, the Russian one spells them), single consonants, lines of fewer than 2 or more than 30 words.
@@ -239,7 +239,7 @@ _RU_ENDINGS = ("ый", "ая", "ое", "ые", "ого", "ому", "ыми", "и
 
 
 def word_language(word):
-    """`kk`, `ru` or `en`: which voice should speak this word of a Kazakh sentence."""
+    """`kk`, `ru` or `en`: the language of the voice that should speak this word of a Kazakh sentence."""
     w = word.lower()
     if re.search(r"[a-z]", w):
         return "en"

@@ -1,9 +1,9 @@
-"""Other voices in the same words: what changes a speaker and a channel, done to log-mel [frames, 80] while training.
+"""Other voices with the same words: changes of speaker and channel, applied to log-mel [frames, 80] during
+training.
 
-Six speakers are not many, and a network soon knows a language by its speakers. Here every clip is heard with a vocal tract of
-another length, with the spectrum of another clip of any language, faster or slower, and with its pitch blurred. All ranges
-are the same for both languages.
-"""
+Six speakers are few, and a network soon recognises a language by its speakers. Here every clip is heard with
+a vocal tract of another length, with the spectrum of another clip of any language, faster or slower, and with
+its pitch blurred. All ranges are the same for both languages."""
 import numpy as np
 
 import augment as A
@@ -19,7 +19,7 @@ STYLED = (0.6, 1.6)  # limits of what deviations are multiplied by
 
 
 def _bins(hertz):
-    """Frequency -> place among the 80 mel bins, as a fraction."""
+    """Frequency -> position among the 80 mel bins, as a fraction."""
     to_mel = lambda f: 2595 * np.log10(1 + f / 700)
     return (to_mel(hertz) - to_mel(20)) / (to_mel(7600) - to_mel(20)) * (A.MELS + 1) - 1
 
@@ -64,8 +64,9 @@ def style(mel, speech):
 
 
 def exchange(mel, own, other, mean_share, deviation_share):
-    """Gives speech the spectrum of another: per band its mean, but for the level of all, and its deviation, by shares of the
-    way. @see Zhou et al., "Domain generalization with MixStyle", 2021"""
+    """Gives speech part of the spectrum of another: its mean per band, except for the overall level, and its
+    deviation.
+    @see Zhou et al., "Domain generalization with MixStyle", 2021"""
     shift = other[0] - own[0]
     shift = mean_share * (shift - shift.mean())
     ratio = np.clip((other[1] / own[1]) ** deviation_share, *STYLED)
@@ -73,8 +74,8 @@ def exchange(mel, own, other, mean_share, deviation_share):
 
 
 def pace(rng, n, frames):
-    """Where each of `frames` new frames lies among n old ones, in order, from 0 to n - 1: a synthesiser's durations are all
-    alike, a person hurries and lingers within a sentence."""
+    """Positions of `frames` new frames among n old ones, in order, from 0 to n - 1: a synthesiser's durations
+    are all alike, but people hurry and linger within a sentence."""
     knots = np.exp(rng.normal(0, SWING, frames // KNOTS + 2))
     steps = np.interp(np.linspace(0, len(knots) - 1, frames - 1), np.arange(len(knots)), knots)
     at = np.concatenate([[0.0], np.cumsum(steps)])
@@ -82,15 +83,15 @@ def pace(rng, n, frames):
 
 
 def stretch(x, at):
-    """x [n, ...] -> [len(at), ...]: its values at the fractional places `at`, linear between frames."""
+    """x [n, ...] -> [len(at), ...]: its values at the fractional positions `at`, linear between frames."""
     low = np.minimum(at.astype(int), len(x) - 2)
     rest = (at - low).astype(np.float32).reshape((-1,) + (1,) * (x.ndim - 1))
     return x[low] * (1 - rest) + x[low + 1] * rest
 
 
 def change(rng, mel, speech, other):
-    """One clip as another person might have said it in another place. mel (n, 80); speech (n) bool; other: a style or None.
-    Digital silence stays what it is."""
+    """One clip as another person might have spoken it elsewhere. mel (n, 80); speech (n) bool; other: a style
+    or None. Digital silence stays unchanged."""
     silent = mel.max(1) <= SILENCE + 1e-3
     own = style(mel, speech)
     if own is not None and other is not None and rng.random() < 0.6:
@@ -112,7 +113,7 @@ def change(rng, mel, speech, other):
 
 
 def masks(rng, mel, fill):
-    """Bands and stretches of `fill` [80], in place; wider and more often than for a network that begins.
+    """Masks bands and stretches of `fill` [80], in place; wider and more often than for a new network.
     @see Park et al., "SpecAugment", 2019"""
     n = len(mel)
     for _ in range(2):

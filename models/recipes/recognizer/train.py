@@ -1,9 +1,9 @@
 """Train the recogniser on the shards that exist, picking up new ones as they appear.
 
-The learning rate follows the wall clock (`--minutes`): warm-up, hold, cosine to 1 %. Stopped (SIGTERM saves first) or
-killed and started again, it goes on from the last checkpoint with the minutes that were left. One thread by default;
-`--device cuda` runs the same code on a GPU. Every `--eval-minutes` it scores the averaged weights, appends to
-curve.json and exports the graphs.
+The learning rate follows the wall clock (`--minutes`): warm-up, hold, cosine to 1 %. If stopped (SIGTERM
+saves first) or killed and started again, it resumes from the last checkpoint with the remaining minutes. One
+thread by default; `--device cuda` runs the same code on a GPU. Every `--eval-minutes` it scores the averaged
+weights, appends to curve.json and exports the graphs.
 """
 import argparse
 import functools
@@ -61,7 +61,7 @@ class Shards:
             new = np.stack([np.full(n, len(self.data) - 1), np.arange(n), length,
                             np.full(n, int(name.startswith("noisy")))], 1)
             self.clips = np.concatenate([self.clips, new])
-            # Shards that come late are drawn somewhat more often than those already heard, but not exclusively.
+            # Late shards are drawn somewhat more often than those already used, but not exclusively.
             before = self.past.get(name)
             self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.full(
                 n, max(0.0, np.median(self.uses) - 0.7) if len(self.uses) else 0.0)])
@@ -69,7 +69,7 @@ class Shards:
             self.frames += length.sum()
 
     def used(self):
-        """Shard name -> how often each of its clips was used; goes into the checkpoint."""
+        """Shard name -> number of uses of each of its clips; stored in the checkpoint."""
         return {name: self.uses[self.clips[:, 0] == i] for i, name in enumerate(self.names)}
 
     def statistics(self):
@@ -87,7 +87,7 @@ class Shards:
         rows = rows[np.argsort(self.uses[rows] + 2 * rng.random(len(rows)))]
         total = np.cumsum(self.clips[rows, 2])
         rows = rows[:np.searchsorted(total, 40 * frames) + 1]
-        # A use counts less where a clip is to be drawn more often.
+        # A use has less weight if a clip is to be drawn more often.
         length = self.clips[ok, 2]
         ru = max(0.01, length[self.russian[ok]].sum() / length.sum())
         weight = RU_SHARE / (1 - RU_SHARE) * (1 - ru) / ru
@@ -131,7 +131,7 @@ class Shards:
             if changed and rng.random() < changed:
                 m = timbre.change(rng, m, said > 0, self.style(rng))
                 if rng.random() < 0.5:
-                    # One symbol per 40 ms must still do.
+                    # One symbol per 40 ms must still fit.
                     n = 4 * int(max(n * rng.uniform(*timbre.STRETCH), 4.4 * len(t)) / 4)
                     at = timbre.pace(rng, len(m), n)
                     m, own, said = (timbre.stretch(x, at) for x in (m, own, said.astype(np.float32)))
@@ -143,7 +143,7 @@ class Shards:
             frames.append(n // 4)
             tokens.append(t)
             counts.append(len(t))
-            # The refiner often starts inside a clip: the encoder then still remembers earlier speech.
+            # The refiner often starts inside a clip, when the encoder still remembers earlier speech.
             k = np.flatnonzero(z["seg_clip"] == c)
             token, first = 0, 0
             if len(k) > 1 and rng.random() < 0.5:
@@ -186,7 +186,7 @@ def ctc(logits, tokens, frames, counts):
 
 
 def divergence(logits, taught, inside):
-    """Mean Kullback-Leibler divergence, over the frames inside, of what a network says from what its teacher says.
+    """Mean Kullback-Leibler divergence, over the frames inside, of a network's output from its teacher's.
 
     logits, taught (B, n, 71); inside (B, n). @see Li and Hoiem, "Learning without forgetting", 2016"""
     apart = F.kl_div(F.log_softmax(logits.float(), -1), F.log_softmax(taught.float(), -1), reduction="none", log_target=True)
@@ -203,7 +203,8 @@ def has_bf16(device):
 
 
 def losses(model, batch, device, see_padding, teacher=None, remember=0.0):
-    """(loss, causal per character, full per character, speech BCE, divergence from the teacher on what it knows)."""
+    """(loss, causal per character, full per character, speech BCE, divergence from the teacher on known
+    clips)."""
     mel, frames, tokens, counts, start, full_tokens, full_counts, speech, known, plain = batch
     mel, speech = mel.to(device), speech.to(device)
     n = speech.shape[1]
@@ -408,7 +409,7 @@ def starting_weights(init, shards):
 
 
 def machine(device, threads):
-    """What it ran on, in words."""
+    """Describes the machine in words."""
     if device != "cpu":
         return torch.cuda.get_device_name(0)
     name = platform.machine()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything from a clean clone: shards, evaluation set, training, export, checks.
+# Runs everything from a clean clone: shards, evaluation set, training, export, checks.
 #   sh train.sh                      # 75 minutes on one CPU core
 #   DEVICE=cuda MINUTES=20 WORKERS=14 sh train.sh
 # PYTHON needs torch, numpy, scipy, soundfile, onnx; libespeak-ng.so.1 and its data must be installed.
@@ -18,7 +18,7 @@ mkdir -p "$CACHE"
 } > "$CACHE/generate.log" 2>&1 &
 generator=$!
 "$PYTHON" make_eval.py --count 100
-# Training starts with the first five hours and picks up the rest as it comes.
+# Training starts with the first five hours and picks up the rest as it appears.
 while [ "$(ls "$CACHE"/shards/*.npz 2> /dev/null | wc -l)" -lt 10 ]; do
   kill -0 $generator || break
   sleep 2

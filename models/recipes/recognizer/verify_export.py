@@ -76,7 +76,7 @@ def main():
         print("%-50s %.2e" % (k, v))
     for k, v in result["speed"].items():
         print("%-50s %s" % (k, v))
-    # Torch computes its log-mel in numpy, so that comparison carries both front ends' rounding.
+    # Torch computes its log-mel in numpy, so that comparison contains both front ends' rounding.
     limit = lambda k: (np.inf if a.int8 else 20 * a.tolerance) if "torch" in k else a.tolerance
     bad = [k for k, v in report.items() if v > limit(k)]
     sys.exit("above tolerance: %s" % bad if bad else 0)

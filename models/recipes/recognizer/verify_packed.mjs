@@ -18,7 +18,7 @@ const requireSame = (name, a, b) => {
   if (at >= 0) throw new Error(`${name}[${at}] is ${b.data[at]} packed, ${a.data[at]} before`);
 };
 
-/** Inputs of a graph for the first step. */
+/** Returns a graph's inputs for the first step. */
 function zeroStates(graph) {
   const states = {};
   for (const { name, type, shape } of graph.inputMetadata) {

@@ -37,7 +37,7 @@ async function refine(graph, values, counts, n) {
   return (await graph.run(feeds)).log_probs.data;
 }
 
-/** Largest difference inside the rows; `of(row)` returns a row to compare with. */
+/** Returns the largest difference inside the rows; `of(row)` returns a row to compare with. */
 function difference(of, other) {
   let worst = 0;
   for (const [row, count] of lengths.entries()) {

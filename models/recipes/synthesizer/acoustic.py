@@ -55,8 +55,8 @@ class Encoder(nn.Module):
 
 
 class Condition(nn.Module):
-    """F0 and voicing by plain regression (a contour is a function of the text here, and sampling it only made it
-    rough), then the condition of the flow, which sees that F0."""
+    """F0 and voicing by plain regression (a contour is a function of the text here, and sampling it only made
+    it rough), then the condition of the flow, which sees that F0."""
 
     def __init__(self, voices=len(VOICES), width=160, inner=320):
         super().__init__()
@@ -128,7 +128,8 @@ class Decoder(nn.Module):
         """(scale, shift, gate) of each block, f32 [B, 1, width], from a vector [B, context]."""
         if not layers.EXPORT:
             return [block.adaptation(vector) for block in self.blocks]
-        # One product for all blocks: it has a row for each piece, so that reading the matrix is all it costs.
+        # A single product for all blocks has a row for each piece, so that reading the matrix is its only
+        # cost.
         weight = torch.cat([block.adapt.weight for block in self.blocks]).t()
         bias = torch.cat([block.adapt.bias for block in self.blocks])
         parts = (torch.matmul(vector, weight) + bias).unsqueeze(1).split([self.width] * (3 * len(self.blocks)), -1)
@@ -177,7 +178,8 @@ class Acoustic(nn.Module):
         voicing_loss = F.binary_cross_entropy_with_logits(logit, true_voicing, reduction="none")
         voicing_loss = (voicing_loss * mask).sum() / mask.sum()
 
-        # The flow sees the true F0 in some rows and the predicted one in the others, which is what it gets in use.
+        # The flow sees the true F0 in some rows and the predicted one in the others, which is the one it gets
+        # in use.
         rows = (torch.rand(mask.shape[0], 1, device=mask.device) < predicted_share).float()
         shown_pitch = rows * pitch.detach() + (1.0 - rows) * true_pitch
         shown_voicing = rows * torch.sigmoid(logit.detach()) + (1.0 - rows) * true_voicing

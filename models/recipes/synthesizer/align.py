@@ -24,7 +24,8 @@ def segments(text, events):
     for kind, sample, value, _ in events:
         if kind == "word":
             position = value - 1
-            # Bogus WORD events point at punctuation or go backwards: their phonemes belong to the word before.
+            # Bogus WORD events point at punctuation or go backwards: their phonemes belong to the previous
+            # word.
             if 0 <= position < len(text) and position > last and text[position] in _LETTERS:
                 last = position
                 current = {"start": position, "event": sample, "phonemes": [], "starts": [], "pause": None}
@@ -37,7 +38,8 @@ def segments(text, events):
         elif current["pause"] is None:
             current["phonemes"].append(value)
             current["starts"].append(sample)
-        # A phoneme after a pause inside one word (rare) lengthens that pause's neighbour: it is left to the pause.
+        # A phoneme after a pause inside one word (rare) would lengthen that pause's neighbour, so it is
+        # assigned to the pause.
     for index, segment in enumerate(result):
         end = result[index + 1]["start"] if index + 1 < len(result) else len(text)
         segment["letters"] = [i for i in range(segment["start"], end) if text[i] in _LETTERS]
@@ -130,12 +132,14 @@ def boundaries(text, parts, splits, length):
         stop = following["start"] if following else len(text)
         rest = list(range(last + 1, stop))
         if rest:
-            # Everything up to the first phoneme of the next word: the first mark takes the pause, the space the gap.
+            # Everything up to the next word's first phoneme: the first mark takes the pause, the space the
+            # gap.
             until = following["event"] if following else length
             start[rest[0]] = end
             for i in rest[1:]:
                 start[i] = max(until, end)
-    # Characters without a time of their own (marks inside a word) have duration 0: they start where the next one does.
+    # Characters without their own time (marks inside a word) have duration 0: they start where the next one
+    # does.
     for i in range(len(text) - 1, -1, -1):
         if start[i] < 0:
             start[i] = start[i + 1]

@@ -23,7 +23,7 @@ KEPT = 1000  # values of one run
 
 
 class Watch:
-    """Keeps values that go into the integer products."""
+    """Keeps the values that enter the integer products."""
 
     def __init__(self, models):
         self.values = {}
@@ -45,7 +45,7 @@ class Watch:
 
 
 def rounding(values, low, high):
-    """(mean square error, step, zero point) of values in a range of 256 steps that holds zero."""
+    """(mean square error, step, zero point) of values in a range of 256 steps that contains zero."""
     step = float("%.4g" % ((high - low) / 255))
     zero = int(np.clip(round(-low / step), 0, 255))
     kept = (np.clip(np.rint(values / step) + zero, 0, 255) - zero) * step
@@ -53,7 +53,7 @@ def rounding(values, low, high):
 
 
 def best_range(values):
-    """[step, zero point] that lose least of the values."""
+    """[step, zero point] with the smallest error over the values."""
     ordered = np.sort(values)
     ends = [int(len(ordered) * cut) for cut in CUTS]
     tried = [rounding(values, min(float(ordered[i]), 0.0), max(float(ordered[-1 - j]), 0.0)) for i in ends for j in ends]

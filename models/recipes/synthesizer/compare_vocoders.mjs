@@ -21,7 +21,7 @@ function load(number) {
   }));
 }
 
-/** Frames [from, to) as the graphs' inputs. */
+/** Returns frames [from, to) as the graphs' inputs. */
 function feeds(arrays, from, to) {
   return Object.fromEntries(Object.entries(WIDTHS).map(([name, width]) => {
     const count = to - from;
@@ -35,7 +35,9 @@ async function speak(name, arrays, from, to) {
   return pcm.data;
 }
 
-/** Largest difference between a sentence in pieces and as a whole, relative to its largest sample. */
+/**
+ * Returns the largest difference between a sentence in pieces and as a whole, relative to its largest sample.
+ */
 async function jointOf(name, arrays, total, whole) {
   let [worst, peak] = [0, 0];
   for (const sample of whole) peak = Math.max(peak, Math.abs(sample));

@@ -1,8 +1,9 @@
-"""Compares vocoder designs trained for equally long: `compare_vocoders.py --runtime DIR [--minutes 10] [--pictures DIR]`, after `npm run build`.
+"""Compares vocoder designs trained for equally long: `compare_vocoders.py --runtime DIR [--minutes 10]
+[--pictures DIR]`, after `npm run build`.
 
-Trains every design of vocoder_designs.py from scratch on the data of prepare.py (where its checkpoint is missing), exports it as
-the shipped one is exported, and lets all graphs, the shipped one too, speak held-out sentences of all voices from their true
-features. Prints a Markdown table:
+Trains every design of vocoder_designs.py from scratch on the data of prepare.py (if its checkpoint is
+missing), exports it like the shipped one, and makes all graphs, including the shipped one, speak held-out
+sentences of all voices from their true features. Prints a Markdown table:
 
  LSD        log-spectral distance to the recording, dB: per frame the root mean square over bins up to 12 kHz of the difference in
             dB (floor -60 dB), mean over frames that are not silent; of voiced and unvoiced frames, and above 4 kHz
@@ -44,7 +45,7 @@ HIGH_BIN = round(4000 * N_FFT / SAMPLE_RATE)
 
 
 def checkpoint(design, minutes):
-    """Path of the trained weights; trains where there are none."""
+    """Path of the trained weights; trains them if there are none."""
     name = f"vocoder-{design}.pt"
     subprocess.run([sys.executable, os.path.join(HERE, "train_vocoder.py"), "--design", design, "--checkpoint", name, "--minutes",
                     str(minutes), "--clock", "processor", "--precision", "fp32", "--resume"], check=True)
@@ -52,7 +53,7 @@ def checkpoint(design, minutes):
 
 
 def export(design, path):
-    """Writes the graph of a trained design; returns what to say about it."""
+    """Writes the graph of a trained design; returns its description."""
     saved = torch.load(path, map_location="cpu")
     model = DESIGNS[design]()
     model.load_state_dict(saved["average"])
@@ -65,7 +66,7 @@ def export(design, path):
 
 
 def write_sentences(heldout, count):
-    """Inputs of the graphs as raw files; returns what is known of each sentence."""
+    """Writes inputs of the graphs as raw files; returns the facts known about each sentence."""
     chosen = [item for number in range(len(VOICES)) for item in [i for i in heldout.items if i["voice"] == number][:count]]
     for number, item in enumerate(chosen):
         start, frames = item["offset"], item["frames"]
@@ -81,14 +82,14 @@ def write_sentences(heldout, count):
 
 
 def magnitudes(pcm, size, hop):
-    """f32 [frames, bins]; with 1024 and 256 frames are centred as the features'."""
+    """f32 [frames, bins]; with 1024 and 256, frames are centred like the features'."""
     edge = (size - hop) // 2
     padded = torch.nn.functional.pad(torch.from_numpy(pcm), (edge, edge))
     return torch.stft(padded, size, hop, window=torch.hann_window(size), center=False, return_complex=True).abs().t().numpy()
 
 
 def distances(item, pcm, log_mel):
-    """Figures of one sentence; LSD as sums over frames with the number of frames."""
+    """Scores of one sentence; LSD as sums over frames with the number of frames."""
     true, made = (magnitudes(x, N_FFT, HOP) for x in (item["pcm"], pcm))
     decibels = 20.0 * (np.log10(np.maximum(made, FLOOR)) - np.log10(np.maximum(true, FLOOR)))
     frames = item["pcm"].reshape(-1, HOP)
@@ -127,7 +128,7 @@ def harmonicity(item, pcm):
 
 
 def transcripts(speech):
-    """Recogniser's text of a list of 24 kHz recordings."""
+    """The recogniser's text of a list of 24 kHz recordings."""
     files = []
     for number, pcm in enumerate(speech):
         files.append(os.path.join(FOLDER, f"{number}.16k"))

@@ -1,6 +1,6 @@
-"""Figures of the trained models on held-out sentences: `evaluate.py [--count 24] [--write]`.
+"""Scores of the trained models on held-out sentences: `evaluate.py [--count 24] [--write]`.
 
-With --write they go, with the training curves, to models/svc-kk-v1/training.json.
+With --write they are saved, with the training curves, in models/svc-kk-v1/training.json.
 
  duration    mean absolute error in frames per character, and of the whole utterance in per cent (predicted durations)
  pitch       with true durations, frames voiced in both: correlation per utterance (mean) and over all frames of a voice,
@@ -29,7 +29,7 @@ from synthesize import synthesize
 
 
 def evaluate(models, heldout, count, steps, temperature):
-    """Returns {voice id: figures}."""
+    """Returns {voice id: scores}."""
     log_mel, result = LogMel(), {}
     for number, voice in enumerate(VOICES):
         items = [item for item in heldout.items if item["voice"] == number][:count]

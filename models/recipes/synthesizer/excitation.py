@@ -14,9 +14,9 @@ Given f0 f32 [T] in Hz, one value per frame of 256 samples, frame i being centre
         sum_{k=1..K} cos(2 pi k p) = 0.5 * (sin((2K + 1) pi p) / sin(pi p) - 1),  and K where |sin(pi p)| < 1e-6
  5. unit power: K cosines of amplitude 1 have power K / 2, so excitation(n) = sum * sqrt(2 / K).
 
-There is no voicing gate: the f0 of unvoiced frames is a plain continuation, and the vocoder decides how much of the
-pulse train and of the noise is heard. The noise is white, Gaussian, unit variance, from a counter-based generator
-(so that sample n always gets the same value); any such generator will do."""
+There is no voicing gate: the f0 of unvoiced frames is a plain continuation, and the vocoder decides how
+audible the pulse train and the noise are. The noise is white, Gaussian, unit variance, from a counter-based
+generator (so that sample n always gets the same value); any such generator will do."""
 
 import numpy as np
 import torch

@@ -1,12 +1,14 @@
 """Writes the graphs and parameter files of the product: `export.py [--random] [--float] [--graphs]`.
 
-Reads the running averages of acoustic.pt and vocoder.pt from the cache (untrained weights where one is missing), and
-writes encoder, condition, step and vocoder .onnx with symbols.json, voices.json and synthesis.json to models/svc-kk-v1.
-Files are written under another name first and renamed, so a reader never sees half of one.
+Reads the running averages of acoustic.pt and vocoder.pt from the cache (untrained weights where one is
+missing), and writes encoder, condition, step and vocoder .onnx with symbols.json, voices.json and
+synthesis.json to models/svc-kk-v1. Files are written under another name first and then renamed, so a reader
+never sees half of one.
 
-Products are integer or have their matrices stored in 8 bits as `quantize.py` says; `--float` leaves them as they are.
-Other large matrices are stored as fp16 and widened by a Cast that the runtime folds when it loads the graph. Inputs and
-outputs are fp32. `load_models` rounds the same weights to fp16, so PyTorch and the float graphs hold equal numbers."""
+Products are integer or have their matrices stored in 8 bits, as `quantize.py` describes; `--float` keeps them
+as floats. Other large matrices are stored as fp16 and widened by a Cast that the runtime folds when it loads
+the graph. Inputs and outputs are fp32. `load_models` rounds the same weights to fp16, so PyTorch and the
+float graphs hold equal numbers."""
 
 import argparse
 import json
@@ -27,7 +29,7 @@ from config import (BASE_RATE, CACHE, DEFAULT_VOICE, F0_MEAN, F0_SCALE, HOP, MAX
 from vocoder import Vocoder
 
 OPSET = 17
-# Times of the solver by number of steps, by schedules.mjs.
+# Times of the solver by number of steps, found by schedules.mjs.
 TIMES = {
     "7": [0, 0.0473, 0.1348, 0.2657, 0.4049, 0.6367, 0.8821, 1],
     "8": [0, 0.0163, 0.0845, 0.1778, 0.2986, 0.4444, 0.6797, 0.8966, 1],
@@ -38,7 +40,7 @@ HALF_FROM = 4096  # matrices with at least this many elements are stored as fp16
 
 
 def round_weights(model):
-    """Rounds to fp16 what the exported file will store as fp16 (in place)."""
+    """Rounds to fp16, in place, the weights that the exported file will store as fp16."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1 and parameter.numel() >= HALF_FROM:
@@ -142,7 +144,8 @@ GRAPHS = {
 
 
 def parameters_file():
-    """synthesis.json: everything about the graphs that the engine needs and that is not in their interfaces."""
+    """synthesis.json: all that the engine needs to know about the graphs and that is not in their interfaces.
+    """
     return {
         "sample_rate": SAMPLE_RATE, "hop": HOP, "mel_bins": N_MELS, "patch": 2, "hidden": HIDDEN, "condition": CONDITION,
         "storage": "convolution blocks int8 with fixed scales; other matrices 8 bits or fp16, widened at load; interfaces fp32",
@@ -165,8 +168,8 @@ def parameters_file():
 
 
 def melody_file(acoustic):
-    """melody.json: the columns of the condition's last layer that pitch comes in by, so that the engine can change F0 as if
-    it had been predicted so."""
+    """melody.json: the columns of the condition's last layer through which pitch enters, so that the engine
+    can change F0 as if it had been predicted that way."""
     weight = acoustic.condition.outputs.weight.detach().numpy()
     first = weight.shape[1] - 2 * PATCH
     return {"logHzPerUnit": F0_SCALE, "lowestHz": round(math.exp(F0_MEAN - 2.2 * F0_SCALE), 1),

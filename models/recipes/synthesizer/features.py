@@ -69,7 +69,7 @@ def _candidates(pcm12, frames, low, high):
     shift = np.where(peak, 0.5 * (left - right) / np.where(np.abs(curve) < 1e-9, -1e-9, curve), 0.0)
     lag = np.arange(shortest, longest + 1)[None] + shift
     value = middle - 0.25 * (left - right) * shift
-    # A preference for short lags: a steady voice also repeats after two periods, exactly.
+    # Prefer short lags, because a steady voice also repeats exactly after two periods.
     score = np.where(peak, value - 0.07 * np.log2(lag / shortest), -1.0)
     order = np.argpartition(-score, _CANDIDATES, axis=1)[:, :_CANDIDATES]
     strength = np.take_along_axis(score, order, 1)
@@ -118,7 +118,7 @@ def f0_batch(audios, frame_counts, ranges):
         total = reach.max(1) + score[:, t]
     result = []
     for i, frames in enumerate(frame_counts):
-        # The frames after the end are all unvoiced candidates, so starting from the common end is harmless.
+        # All frames after the end are unvoiced candidates, so starting from the common end is harmless.
         state = int(total[i].argmax())
         path = np.zeros(longest, np.int64)
         for t in range(longest - 1, -1, -1):

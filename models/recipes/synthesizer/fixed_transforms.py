@@ -1,7 +1,7 @@
 """The vocoder's fixed matrices as a few nodes that the runtime folds when it loads the graph.
 
-Cosines and sines of the DFT come out of a table of 1024 fp32 values; the matrix of the minimum phase is a sum of two
-cotangents, in doubles and rounded once. 2.1 MB of constants less."""
+Cosines and sines of the DFT are computed from a table of 1024 fp32 values; the matrix of the minimum phase is
+a sum of two cotangents, in doubles and rounded once. This saves 2.1 MB of constants."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -22,8 +22,9 @@ def tables():
 
 
 def matrices():
-    """What the nodes below fold to, f32: from samples 0..256 to even or odd bins; back from the odd ones (from the even ones
-    the matrix is the same); log magnitudes of the odd bins to phases of the even ones, and the other way round."""
+    """Values to which the nodes below fold, f32: from samples 0..256 to even or odd bins; back from the odd
+    ones (the matrix for the even ones is the same); log magnitudes of the odd bins to phases of the even
+    ones, and the reverse."""
     t, found = tables(), {}
     for name in ("cosine", "sine"):
         found[name + "_even"] = t[name][SAMPLES[:, None] * EVEN[None] % N] * t["edge"]
@@ -36,7 +37,8 @@ def matrices():
 
 
 def nodes():
-    """Nodes that make the matrices, each under its name after "fixed.", and their initializers."""
+    """Nodes that compute the matrices, each named after its part following "fixed.", and their initializers.
+    """
     constants = {**tables(), "samples": SAMPLES[:, None], "even": EVEN[None], "odd": ODD[None], "even.down": EVEN[:, None],
                  "odd.down": ODD[:, None], "turn": np.array(N, np.int64)}
     constants["edge.exact"] = constants["edge"].astype(np.float64)
@@ -67,7 +69,7 @@ def nodes():
 
 
 def compact(model):
-    """Replaces the fixed matrices of a graph, in place; returns how many."""
+    """Replaces the fixed matrices of a graph, in place; returns their number."""
     graph, renamed, dropped = model.graph, {}, set()
     expected = matrices()
     for node in graph.node:

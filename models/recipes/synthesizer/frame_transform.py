@@ -15,10 +15,11 @@ QUARTER = N_FFT // 4 + 1  # samples 0..256
 class FrameTransform(nn.Module):
     """Base of vocoders that work on spectra of frames: 1024 samples, Hann, one frame per hop of 256.
 
-    The exported form folds a frame twice before it is multiplied. Its even part x[n] + x[N-n] meets cosines, its odd part
-    sines; each of them is split by its symmetry around sample 256, which parts bins 0, 2, .. 512 from bins 1, 3, .. 511: four
-    products with matrices of 257 rows, a quarter of the arithmetic of one with cosines and sines. In that form bins
-    are kept in this order, even ones first (`ordered`)."""
+    The exported form folds a frame twice before it is multiplied. Its even part x[n] + x[N-n] is multiplied
+    with cosines, its odd part with sines; each is split by its symmetry around sample 256, which separates
+    bins 0, 2, .. 512 from bins 1, 3, .. 511: four products with matrices of 257 rows, a quarter of the
+    arithmetic of one with cosines and sines. In that form bins are kept in this order, even ones first
+    (`ordered`)."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +30,7 @@ class FrameTransform(nn.Module):
         self.register_buffer("last_window", torch.hann_window(N_FFT) * (2.0 / N_FFT / 1.5), persistent=False)
 
     def ordered(self, bins):
-        """[B, T, 513 k] in the order of frequency -> each 513 in the order that the other functions work with."""
+        """[B, T, 513 k] in order of frequency -> each 513 in the order that the other functions use."""
         if not layers.EXPORT:
             return bins
         starts = range(0, bins.shape[-1], N_BINS)
@@ -61,7 +62,7 @@ class FrameTransform(nn.Module):
             c = torch.matmul(imaginary[:, :, :QUARTER], self.sine_even)
             d = torch.matmul(imaginary[:, :, QUARTER:], self.sine_odd_back)
             cosines, sines, cosines_mirror, sines_mirror = a + b, c + d, a - b, d - c
-            # The same samples as above.
+            # Uses the same samples as above.
             first, second = cosines - sines, cosines_mirror - sines_mirror
             third, fourth = cosines_mirror + sines_mirror, cosines + sines
             block = torch.cat([first, torch.flip(second[:, :, :-1], [2]), third[:, :, 1:-1], torch.flip(fourth[:, :, 1:], [2])], -1)
@@ -75,8 +76,8 @@ class FrameTransform(nn.Module):
         return flat[:, 2 * HOP - HOP // 2:-(2 * HOP - HOP // 2)]
 
     def minimum_phase(self, logs):
-        """Minimum phase in radians of log magnitudes [B, T, 513]: the folded cepstrum. A bin's phase depends on the bins at an
-        odd distance alone."""
+        """Minimum phase in radians of log magnitudes [B, T, 513]: the folded cepstrum. A bin's phase depends
+        only on the bins at an odd distance."""
         if not layers.EXPORT:
             even, odd = logs[:, :, ::2], logs[:, :, 1::2]
             parts = torch.matmul(odd, self.phase_even), torch.matmul(even, self.phase_odd)

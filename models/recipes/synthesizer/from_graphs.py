@@ -1,10 +1,11 @@
-"""Makes checkpoints from shipped graphs, so that training can go on where only those are left: `from_graphs.py`.
+"""Makes checkpoints from shipped graphs, so that training can continue if only those are left:
+`from_graphs.py`.
 
 Writes acoustic.pt and vocoder.pt (running averages only, no optimizer) and statistics.npz to the cache, from
-models/svc-kk-v1 and from statistics.json beside this script, the normalisation that all weights of that package were trained
-with. A matrix has another name and layout in a graph than in the module; which is which is found by tracing a module
-with random weights: the same tracer gives the same names. What is int8 in the graphs comes back as its steps say; exported
-again it is the same file."""
+models/svc-kk-v1 and from statistics.json next to this script, the normalisation that all weights of that
+package were trained with. A matrix has another name and layout in a graph than in the module; tracing a
+module with random weights shows which is which, since the same tracer gives the same names. int8 weights are
+restored from their steps; exported again, they give the same file."""
 
 import argparse
 import json
@@ -24,7 +25,8 @@ from vocoder import Vocoder
 
 
 def constants(path):
-    """Initializers of a graph by name, as fp32; ".half" and ".int8" of what is stored in fewer bits are left out of the names."""
+    """Initializers of a graph by name, as fp32; names omit the suffixes ".half" and ".int8" of weights stored
+    in fewer bits."""
     found = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
     values = {name.removesuffix(".half"): value.astype(np.float32) for name, value in found.items()}
     for name in [name for name in found if name.endswith(".int8")]:
@@ -34,7 +36,8 @@ def constants(path):
 
 
 def find(value, constants):
-    """(name, slice of columns) of the constant that holds `value` as it is or beside others; None where none does."""
+    """(name, slice of columns) of the constant that contains `value`, alone or next to others; None if none
+    does."""
     for name, constant in constants.items():
         if constant.ndim != value.ndim or constant.shape[:-1] != value.shape[:-1]:
             continue
@@ -46,7 +49,7 @@ def find(value, constants):
 
 
 def recover(module, name, path):
-    """State of `module` as the graph at `path` holds it, traced as graph `name`."""
+    """State of `module` stored in the graph at `path`, traced as graph `name`."""
     with torch.no_grad():
         for parameter in module.parameters():  # fp16 keeps these, and no two parameters are equal
             parameter.copy_(torch.randn_like(parameter).half().float())

@@ -1,9 +1,10 @@
-"""How marks sound: `intonation.py [--count 8]` prints a Markdown table of the pitch at the end of statements, questions,
-exclamations and items of lists, of the reference speech and of the trained model.
+"""Intonation of marks: `intonation.py [--count 8]` prints a Markdown table of the pitch at the end of
+statements, questions, exclamations and items of lists, of the reference speech and of the trained model.
 
-The same held-out sentences are said with each mark, so only the mark differs. A figure is the pitch of the last 60 ms of voiced
-speech before the mark against the mean of its clause, in semitones, mean over sentences; what the model says is measured in
-its F0, which the vocoder's pulses follow, with its own durations. Needs acoustic.pt (from_graphs.py makes it from the package)."""
+The same held-out sentences are spoken with each mark, so only the mark differs. A value is the pitch of the
+last 60 ms of voiced speech before the mark relative to the mean of its clause, in semitones, mean over
+sentences; the model is measured by its F0, which the vocoder's pulses follow, with its own durations. Needs
+acoustic.pt (from_graphs.py makes it from the package)."""
 
 import argparse
 
@@ -28,7 +29,8 @@ LAST_FRAMES = round(0.06 * FRAME_RATE)
 
 
 def rises(text, durations, log_f0, voiced, mark):
-    """Semitones of the last voiced frames of each clause that ends with `mark` against the mean of that clause."""
+    """Semitones of the last voiced frames of each clause that ends with `mark`, relative to the mean of that
+    clause."""
     ends = np.cumsum(durations)
     found, start = [], 0
     for i, letter in enumerate(text):

@@ -13,7 +13,7 @@ EXPORT = False  # set by export.py while graphs are traced (and by check code th
 
 
 def set_export(value):
-    """Chooses the form of every convolution (see the module's text)."""
+    """Chooses the form of every convolution, see the module's docstring."""
     global EXPORT
     EXPORT = value
 
@@ -71,7 +71,7 @@ class Block(nn.Module):
             self.adapt = Linear(context, 3 * width, scale=0.1)
             with torch.no_grad():
                 self.adapt.bias[2 * width:] = 0.3
-            # The exporter wants a weight, and ONNX Runtime's fusions want a bias.
+            # The exporter requires a weight, and ONNX Runtime's fusions require a bias.
             self.register_buffer("unit", torch.ones(width), persistent=False)
             self.register_buffer("zero", torch.zeros(width), persistent=False)
         else:

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Adds voices to a trained model: speech of all voices of config.py, then vocoder and acoustic model trained further from the
-# weights in ../.cache/synthesizer, whose normalisation is kept. Settings by environment as in run.sh.
+# Adds voices to a trained model: speech of all voices of config.py, then vocoder and acoustic model trained
+# further from the weights in ../.cache/synthesizer, whose normalisation is kept. Settings come from the
+# environment, as in run.sh.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

@@ -21,7 +21,7 @@ def spectrogram(pcm, window, columns, height, top_hz):
 
 
 def spectrogram_rows(rows, path, window, top_hz, seconds=(0.3, 1.5), columns=600, height=190, levels=12):
-    """Writes (name, pcm) pairs one below the other, the same stretch of each."""
+    """Writes (name, pcm) pairs one below the other, with the same stretch of each."""
     first, last = (round(second * SAMPLE_RATE) for second in seconds)
     images = [spectrogram(pcm[first:last], window, columns, height, top_hz) for _, pcm in rows]
     picture = Image.fromarray(np.concatenate(images))

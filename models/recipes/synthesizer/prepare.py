@@ -6,7 +6,7 @@ Writes to the cache folder, for each split (train, heldout), one row per frame o
   SPLIT.pcm.npy      i16 [frames * 256]
   SPLIT.json         utterances: text, voice (index), rate, frame offset, frames, durations in frames of "^" + text + "$"
   statistics.npz     mean and standard deviation of each mel bin over the training split
-With --pitch-only neither mel nor pcm, which train_pitch.py does not need.
+--pitch-only writes neither mel nor pcm, which train_pitch.py does not need.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def draw_rate(rng, usual_share=0.5, fast_share=0.0):
 
 
 def speak(espeak, text, voice, rate):
-    """Returns (audio f32 at 22 050 Hz, segments) or None where events and text do not agree."""
+    """Returns (audio f32 at 22 050 Hz, segments), or None if events and text disagree."""
     # A spaced long dash makes bogus events; a comma in its place gives the same pause at the same positions.
     audio, events = espeak.synthesize(text.replace("—", ","), voice.espeak, rate)
     if not 0.1 <= len(audio) / ESPEAK_SAMPLE_RATE <= MAX_SECONDS:

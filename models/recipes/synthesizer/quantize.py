@@ -1,13 +1,14 @@
 """int8 in the exported graphs, with fixed scales.
 
-Integer products take 8-bit inputs and 7-bit weights, one scale a column: QuantizeLinear with a constant scale, then one
-operator of ONNX Runtime for the product, its scaling and the bias. An input is quantized before its shifted copies are
-joined, so that copies are of bytes. Scales of activations are constants, measured by `calibrate.py` and kept in
-activations.json: a row depends neither on its batch mates nor on how a piece is cut, and integer sums are exact. With more
-than 7 bits of weights, processors without VNNI overflow.
+Integer products have 8-bit inputs and 7-bit weights, one scale per column: QuantizeLinear with a constant
+scale, then one operator of ONNX Runtime for the product, its scaling and the bias. An input is quantized
+before its shifted copies are joined, so that copies are of bytes. Scales of activations are constants,
+measured by `calibrate.py` and kept in activations.json: a row depends neither on the rest of its batch nor on
+how a piece is cut, and integer sums are exact. With more than 7 bits of weights, processors without VNNI
+overflow.
 
-Matrices that few rows go through, or that cost quality, are stored in 8 bits and widened when the graph is loaded: their
-arithmetic is fp32."""
+Matrices with few rows of input, or whose quantization costs quality, are stored in 8 bits and widened when
+the graph is loaded: their arithmetic is fp32."""
 
 import json
 import os
@@ -22,7 +23,7 @@ ACTIVATIONS = os.path.join(HERE, "activations.json")
 CONTRIB = "com.microsoft"
 INTEGER, STORED = 63, 127  # steps of a weight on each side of zero
 
-# By the name of the product's node: what its matrix becomes. Others stay fp32 in fp16 storage.
+# How a product's matrix is stored, by the name of its node. Others stay fp32 in fp16 storage.
 RULES = {
     "step": [(r"/blocks\.\d+/(conv|out)/|/blocks\.0/adapt/", INTEGER), (r"/(time_in|time_out|inputs|outputs)/", STORED)],
     "encoder": [(r"/blocks\.\d+/(conv|out)/", INTEGER), (r"/duration_blocks\.\d+/(conv|out)/", INTEGER)],
@@ -52,17 +53,17 @@ def kind_of(graph_name, node_name):
 
 
 def rounded(matrix, steps):
-    """What a matrix holds once it is stored with so many steps: (int8 [K, N], scale f32 [N]).
+    """Values of a matrix stored with this many steps: (int8 [K, N], scale f32 [N]).
 
     The largest weight of a column is `steps` steps. Scales have 16 bits, so that a step times its scale is exact in fp32:
-    what `from_graphs.py` reads back is rounded to itself."""
+    the values that `from_graphs.py` reads back round to themselves."""
     scale = (np.maximum(np.abs(matrix).max(0), 1e-8) / steps).astype(np.float32)
     scale = (scale.view(np.uint32) + 0x80 & 0xFFFFFF00).view(np.float32)
     return np.clip(np.rint(matrix / scale), -steps, steps).astype(np.int8), scale
 
 
 def read_activations():
-    """{graph: {module: [step, zero point]}} as calibrate.py wrote it."""
+    """Reads {graph: {module: [step, zero point]}}, written by calibrate.py."""
     with open(ACTIVATIONS, encoding="utf-8") as file:
         return json.load(file)
 
@@ -85,7 +86,8 @@ class Rewriter:
         return name
 
     def run(self):
-        """Rewrites the graph; returns how many products became integer, how many matrices are stored in 8 bits."""
+        """Rewrites the graph; returns the numbers of products that became integer and of matrices stored in 8
+        bits."""
         counts = {INTEGER: 0, STORED: 0}
         for node in list(self.graph.node):
             if node.name == ADAPTATIONS:
@@ -130,7 +132,8 @@ class Rewriter:
         self.replaced[id(add)] = product
 
     def bytes_of(self, node, step, zero):
-        """Name of the product's input in bytes, quantized in front of the convolution's padding where there is one."""
+        """Name of the product's input in bytes, quantized before the convolution's padding if there is one.
+        """
         joined = self.made.get(node.input[0])
         taps = [self.made[value] for value in joined.input] if joined is not None and joined.op_type == "Concat" else []
         name = node.name + "/bytes"
@@ -146,7 +149,8 @@ class Rewriter:
         return self.gathered(node, pad, taps)
 
     def gathered(self, node, pad, taps):
-        """One Gather in the place of a slice for each tap and their Concat: fewer operators, one copy in place of two."""
+        """Replaces a slice per tap and their Concat by one Gather: fewer operators, and one copy instead of
+        two."""
         starts = [int(self.value(tap.input[1])[0]) for tap in taps]
         assert starts[0] == 0
         places, prefix = self.before.setdefault(id(node), []), node.name + "/taps"
@@ -178,5 +182,6 @@ class Rewriter:
 
 
 def quantize(model, name, activations=None):
-    """Makes integers of a graph's products, in place. Returns (integer products, matrices stored in 8 bits)."""
+    """Converts a graph's products to integers, in place. Returns (integer products, matrices stored in 8
+    bits)."""
     return Rewriter(model, name, read_activations() if activations is None else activations).run()

@@ -1,13 +1,15 @@
-"""Reference speech of held-out sentences, for the evaluation: `reference.py [--count 40] [--speeds 0.5 0.8 1 1.25 2]`.
+"""Reference speech of held-out sentences, for the evaluation: `reference.py [--count 40] [--speeds 0.5 0.8 1
+1.25 2]`.
 
-For every voice and speed, writes 24 kHz WAV files of the espeak-ng variant that the voice was trained on, at the voice's
-level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, again (a second take), voice, speed
-(1 is 160 words a minute), f0_range (lowest and highest Hz that the voice can have), text (as given to the synthesizer),
-normalized (letters only), frames, durations (frames of every token of "^" + text + "$", 256 samples each). The first
---spoken-at-speeds sentences only are also spoken at speeds other than 1. Deterministic.
+For every voice and speed, writes 24 kHz WAV files of the espeak-ng variant that the voice was trained on, at
+the voice's level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, again (a
+second take), voice, speed (1 is 160 words a minute), f0_range (lowest and highest Hz that the voice can
+have), text (as given to the synthesizer), normalized (letters only), frames, durations (frames of every token
+of "^" + text + "$", 256 samples each). The first --spoken-at-speeds sentences only are also spoken at speeds
+other than 1. Deterministic.
 
-espeak-ng never says a sentence twice alike: its pitch flutters, and its noises are drawn anew. How far two takes are apart is
-what a synthesizer trained on it can reach at best."""
+espeak-ng never speaks a sentence the same way twice: its pitch flutters, and its noises are drawn again. The
+distance of two takes is the best that a synthesizer trained on it can reach."""
 
 import argparse
 import json
@@ -36,7 +38,7 @@ def main():
     gain = gains(espeak, heldout)
     chosen = list(heldout)
     random.Random(options.seed).shuffle(chosen)
-    # The letter-to-phoneme alignment is learnt on all held-out sentences, so it does not depend on --count.
+    # The letter-to-phoneme alignment is learnt from all held-out sentences, so it does not depend on --count.
     pairs = {}
     for text in heldout:
         for voice in VOICES:
@@ -48,7 +50,7 @@ def main():
     os.makedirs(REFERENCE_DIR, exist_ok=True)
 
     def record(file, text, number, speed):
-        """Speaks into a file; the durations, or None where it would be too long."""
+        """Speaks into a file; returns the durations, or None if the speech would be too long."""
         spoken = speak(espeak, text, VOICES[number], round(BASE_RATE * speed))
         if spoken is None:
             return None
@@ -70,7 +72,7 @@ def main():
                                           "normalized": normalized(text), "frames": int(durations.sum()),
                                           "durations": durations.tolist()}))
         print(f"{voice.id}: {len(texts)} sentences")
-    # After all first takes, which stay what they were without these.
+    # Record second takes after all first ones, which therefore do not depend on them.
     rows = [row for number, row in rows if record(row["again"], row["text"], number, row["speed"]) is not None]
     with open(os.path.join(REFERENCE_DIR, "index.jsonl"), "w", encoding="utf-8") as index:
         for row in rows:

@@ -1,7 +1,7 @@
 """Intelligibility by the repository's own recogniser: `roundtrip.py [--count 40] [--steps 16]`, after `npm run build`.
 
 Speaks the sentences of reference.py with predicted durations and reports the character error rate of their transcripts
-beside that of the reference speech itself (the recogniser errs too: only the difference says something)."""
+next to that of the reference speech itself (the recogniser errs, too: only the difference is meaningful)."""
 
 import argparse
 import json

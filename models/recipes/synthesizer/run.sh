@@ -1,6 +1,7 @@
 #!/bin/sh
-# The whole recipe, from text to verified graphs. Settings by environment: PYTHON, DEVICE (cpu or cuda), HOURS of speech
-# per voice, VOCODER_MINUTES, ACOUSTIC_MINUTES, RUNTIME (folder of onnxruntime-node). A second run resumes the trainings.
+# Runs the whole recipe, from text to verified graphs. Settings by environment: PYTHON, DEVICE (cpu or cuda),
+# HOURS of speech per voice, VOCODER_MINUTES, ACOUSTIC_MINUTES, RUNTIME (folder of onnxruntime-node). A second
+# run resumes the trainings.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

@@ -35,7 +35,7 @@ async function melOf(job, times) {
   return piece.mel.slice(0, piece.frames * model.manifest.melBins);
 }
 
-/** Mean over jobs of the root mean square distance between mels and those of many steps. */
+/** Returns the mean over jobs of the root mean square distance between mels and those of many steps. */
 async function judge(jobs) {
   const references = [];
   for (const job of jobs) references.push(await melOf(job, swaySchedule(FINE_STEPS, -1)));

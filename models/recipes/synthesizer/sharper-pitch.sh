@@ -1,8 +1,8 @@
 #!/bin/sh
-# Trains F0 and voicing of the shipped model further, from its graphs: checkpoints, speech of all voices, predictor, graphs.
-# Settings by environment as in run.sh. The other three graphs come out as they were, byte for byte. Half of the speech is
-# `saule`'s, whose intonation is the narrowest, and a third of it fast, where the pitch is hardest to place; the first time it
-# was HOURS=1 USUAL=0.5 FAST=0 SEED=4 PITCH_MINUTES=13.
+# Trains F0 and voicing of the shipped model further, from its graphs: checkpoints, speech of all voices,
+# predictor, graphs. Settings by environment as in run.sh. The other three graphs stay the same, byte for
+# byte. Half of the speech is `saule`'s, whose intonation is the narrowest, and a third of it is fast, which
+# makes pitch hardest to predict; the first run used HOURS=1 USUAL=0.5 FAST=0 SEED=4 PITCH_MINUTES=13.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

@@ -1,7 +1,8 @@
-"""Speaks text with the trained weights in PyTorch: `synthesize.py --text "..." [--voice aigul] [--out speech.wav]`.
+"""Speaks text with the trained weights in PyTorch: `synthesize.py --text "..." [--voice aigul] [--out
+speech.wav]`.
 
-The functions here are also the reference of what the engine does with the graphs: durations to frames, position
-features, the solver and the vocoder's excitation."""
+The functions here are also the reference for the engine's own code around the graphs: durations to frames,
+position features, the solver and the vocoder's excitation."""
 
 import argparse
 

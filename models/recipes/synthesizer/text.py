@@ -16,7 +16,8 @@ TENS = " он жиырма отыз қырық елу алпыс жетпіс с
 
 
 def clean(line):
-    """Maps a raw line to lower-case text of the symbol set ending with . ! or ?; None where that is impossible."""
+    """Maps a raw line to lower-case text of the symbol set ending with . ! or ?; None if that is impossible.
+    """
     text = line.strip().lower()
     text = re.sub(r"[«»\"“”„'’`]", "", text)
     text = re.sub(r"[()\[\]]", ", ", text)
@@ -103,8 +104,8 @@ def short_text(rng, sentences):
 
 
 def training_mix(seed, short_share=0.10):
-    """Endless stream of training texts: shuffled sentences (questions and exclamations a little more often than
-    they come) with a share of short inputs."""
+    """Endless stream of training texts: shuffled sentences (questions and exclamations slightly more often
+    than they occur) with a share of short inputs."""
     rng = random.Random(seed)
     sentences = read_training()
     marked = [text for text in sentences if text[-1] in "?!"]

@@ -1,7 +1,8 @@
 """Trains the acoustic model: `train_acoustic.py --minutes 55 [--device cuda] [--resume]`.
 
-Checkpoints acoustic.pt (model, running average, optimizer, progress) every few minutes; with --resume a run goes on where
-it was, its clock included. With --export the graphs are written again after each checkpoint."""
+Saves acoustic.pt (model, running average, optimizer, progress) every few minutes; with --resume a run
+continues where it was, including its clock. With --export the graphs are written again after each
+checkpoint."""
 
 import argparse
 import json
@@ -71,7 +72,7 @@ def main():
     if options.init:
         widen(model, torch.load(options.init, map_location=device)["average"])
     average.load_state_dict(model.state_dict())
-    # Weight decay only where it means something: matrices, not gains and biases.
+    # Decay only matrices, not gains and biases, for which it has no meaning.
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() <= 1]
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}],
@@ -111,7 +112,7 @@ def main():
             break
         if not batches:
             batches = fixed_order(train.items, options.budget, rng)
-        # The schedule follows the clock, so the run ends annealed however fast the machine is.
+        # The schedule follows the clock, so the run ends annealed regardless of the machine's speed.
         rate = options.rate * min(1.0, (step + 1) / 150.0) * (0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = rate

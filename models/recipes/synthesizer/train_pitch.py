@@ -1,9 +1,10 @@
 """Trains F0 and voicing alone further: `train_pitch.py --init acoustic.pt --minutes 20`.
 
-Only the predictor inside the condition learns; encoder, durations and flow stay as they are to the last bit, so the speech
-keeps its sound and its timing. Needs prepare.py --pitch-only at least. Every voice counts equally: an error is measured in
-standard deviations of the voice's own intonation, because a voice that moves by half a semitone is otherwise forgotten
-beside one that moves by four. Writes acoustic.pt to the cache, for export.py."""
+Only the predictor inside the condition learns; encoder, durations and flow stay bit-identical, so the speech
+keeps its sound and its timing. Needs prepare.py --pitch-only at least. Every voice counts equally: an error
+is measured in standard deviations of the voice's own intonation, because a voice that moves by half a
+semitone would otherwise be neglected next to one that moves by four. Writes acoustic.pt to the cache, for
+export.py."""
 
 import argparse
 import json
@@ -48,7 +49,8 @@ def losses(condition, hidden, batch, spread):
 
 
 def validate(model, heldout, spread):
-    """Per voice: mean correlation of an utterance's voiced frames, and root mean square error in semitones."""
+    """Mean correlation of an utterance's voiced frames, and root mean square error in semitones, per voice.
+    """
     rows = {voice.id: [] for voice in VOICES}
     order = sorted(range(len(heldout.items)), key=lambda i: heldout.items[i]["frames"])
     with torch.no_grad():

@@ -1,7 +1,8 @@
 """Trains the vocoder: `train_vocoder.py --minutes 10 [--device cuda] [--resume]`.
 
-With --design, one of vocoder_designs.py in its place, into a file of its own (--checkpoint). --clock processor counts only the
-time that this process had on the processor, so that trainings on a shared machine get equally much."""
+With --design, trains one of vocoder_designs.py in its place, into a separate file (--checkpoint). --clock
+processor counts only the time that this process had on the processor, so that trainings on a shared machine
+get equal amounts."""
 
 import argparse
 import json
@@ -78,12 +79,12 @@ def main():
         progress = (now() - started) / total
         if progress >= 1.0:
             break
-        # The schedule follows the clock, so the run ends annealed however fast the machine is.
+        # The schedule follows the clock, so the run ends annealed regardless of the machine's speed.
         rate = options.rate * min(1.0, (step + 1) / 50.0) * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = rate
         mel, f0, pcm = (x.to(device) for x in crop(train, rng, options.batch, options.frames))
-        # The acoustic model's output is not exact: a little noise on the features, less than the ear would mind.
+        # The acoustic model's output is not exact: add a little noise to the features, less than is audible.
         mel = mel + 0.05 * torch.randn_like(mel)
         hertz = torch.exp(f0[:, :, 0] * F0_SCALE + F0_MEAN)
         pulses, white = excitation_tensors(hertz, options.seed * 1_000_003 + step)

@@ -40,7 +40,7 @@ for (const { name, graph, inputs, outputs, limit } of list) {
   for (const [key, value] of Object.entries(outputs)) report(`${name} ${key}`, difference(result[key].data, load(value).data), limit);
 }
 
-/** Rows [first, first + count) of axis 1 of row `row` of a tensor, as a batch of one. */
+/** Returns rows [first, first + count) of axis 1 of row `row` of a tensor, as a batch of one. */
 function part(tensor, row, first, count) {
   const [, length, ...rest] = tensor.dims;
   const width = rest.reduce((a, b) => a * b, 1);

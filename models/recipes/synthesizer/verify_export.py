@@ -1,8 +1,9 @@
 """Checks the exported graphs: `verify_export.py [--random] [--runtime DIR]`.
 
-Writes inputs and PyTorch outputs to a temporary folder and lets verify_export.mjs (onnxruntime-node; DIR is the folder of
-the installed package) compare: PyTorch against float graphs, made here; and of the package's graphs, integers and all, padded
-batch against single rows, to the last bit but for the vocoder, and the vocoder in pieces against whole."""
+Writes inputs and PyTorch outputs to a temporary folder and runs verify_export.mjs (onnxruntime-node; DIR is
+the folder of the installed package) to compare: PyTorch with float graphs, made here; and, of the package's
+integer graphs, a padded batch with single rows, bit by bit except for the vocoder, and the vocoder in pieces
+with the whole."""
 
 import argparse
 import json

@@ -28,7 +28,7 @@ class FrameNetwork(FrameTransform):
         """f32 [B, T, outputs], bins in the order of FrameTransform."""
         pitch = (torch.log(f0) - F0_MEAN) / F0_SCALE
         x = self.inputs(torch.cat([mel, pitch.unsqueeze(-1), voicing.unsqueeze(-1) * 2.0 - 1.0], -1)).float()
-        # Beyond both ends there is nothing: the convolution's zeros stand for it.
+        # Nothing exists beyond both ends: the convolution's zeros represent it.
         ones = torch.ones_like(x[:, :, :1])
         for block in self.blocks:
             x = block(x, ones)

@@ -1,7 +1,7 @@
 """Vocoders that the shipped one is compared with (compare_vocoders.py). All take the same inputs and cost about as much.
 
   harmonic    the shipped one (vocoder.py): filters for a pulse train and for noise, the first of minimum phase
-  spectral    magnitudes outright, as Vocos does, with a phase of its own on that of the excitation, then inverse STFT
+  spectral    direct magnitudes, as in Vocos, with a phase added to that of the excitation, then inverse STFT
   upsampling  a generator from frames to samples in the manner of HiFi-GAN, the excitation let in at each rate as in NSF
 
 Vocos: Siuzdak 2023. HiFi-GAN: Kong 2020. Neural source-filter models: Wang 2019."""
@@ -16,7 +16,7 @@ from vocoder import FrameNetwork, Vocoder
 
 
 class SpectralVocoder(FrameNetwork):
-    """Per bin: a log magnitude, a phase added to that of the pulse train, and how much of the phase is the noise's."""
+    """Per bin: a log magnitude, a phase added to the pulse train's, and the share of the noise's phase."""
 
     def __init__(self):
         super().__init__(3 * N_BINS)
@@ -47,8 +47,8 @@ def unit(real, imaginary):
 
 
 class UpsamplingVocoder(nn.Module):
-    """Frames -> 8 steps a frame -> 64 steps a frame -> 4 samples a step. At both rates a step is told the excitation
-    and the noise of its own samples."""
+    """Frames -> 8 steps a frame -> 64 steps a frame -> 4 samples a step. At both rates, a step receives the
+    excitation and the noise of its own samples."""
 
     def __init__(self, widths=(192, 96, 32), inners=(384, 192, 64)):
         super().__init__()
@@ -67,20 +67,20 @@ class UpsamplingVocoder(nn.Module):
         self.level = Linear(widths[1], 8)
 
     def predict(self, mel, f0, voicing):
-        """What frames know, f32 [B, T, 192]."""
+        """Features per frame, f32 [B, T, 192]."""
         pitch = (torch.log(f0) - F0_MEAN) / F0_SCALE
         x = self.inputs(torch.cat([mel, pitch.unsqueeze(-1), voicing.unsqueeze(-1) * 2.0 - 1.0], -1)).float()
         return (run(self.blocks, x),)
 
     def forward(self, mel, f0, voicing, excitation, noise):
-        """As FrameNetwork.forward."""
+        """See FrameNetwork.forward."""
         return self.render(*self.predict(mel, f0, voicing), excitation, noise)
 
     def render(self, x, excitation, noise):
         batch = x.shape[0]
         x = self.slow(x).reshape(batch, -1, self.widths[1])
         x = run(self.slow_blocks, x + self.slow_source(patches(excitation, noise, HOP // 8)))
-        # The normalisation at the end takes the loudness away: it comes back here, as a logarithm for each step.
+        # The normalisation at the end removes the loudness, so it is added here, as a logarithm per step.
         level = torch.exp(torch.clamp(self.level(x), -8.0, 3.0)).reshape(batch, -1, 1)
         x = self.fast(x).reshape(batch, -1, self.widths[2])
         x = run(self.fast_blocks, x + self.fast_source(patches(excitation, noise, HOP // 64)))
@@ -98,7 +98,8 @@ def run(blocks, x):
 def patches(excitation, noise, samples):
     """Both signals [B, n] -> [B, n / samples, 2 samples]."""
     batch = excitation.shape[0]
-    # The pulse train's peaks are its square root of twice the harmonics, about 14; a network would rather not see that.
+    # The peaks of the pulse train are the square root of twice its harmonics, about 14, too high for a
+    # network.
     return torch.cat([(0.3 * excitation).reshape(batch, -1, samples), noise.reshape(batch, -1, samples)], -1)
 
 

@@ -1,13 +1,14 @@
-"""A checkpoint to an int8 graph, and that graph inside a recogniser's streaming graph in place of its own voice activity.
+"""Turns a checkpoint into an int8 graph, and puts it into a recogniser's streaming graph in place of its own
+voice activity.
 
     export_near.py alone --checkpoint FILE --shards FOLDER --stream STREAM.onnx --out NEAR.onnx
     export_near.py inside --near NEAR.onnx --stream STREAM.onnx --out STREAM.onnx
 
-Both share the front end of STREAM.onnx (the recogniser's log-mel, without its logarithm). Alone: `pcm` f32 [B, 640 n] in
--1..1, `state` f32 [B, 240] (the last samples), `history` uint8 [B, H]; zeros begin a stream -> `speech` [B, n], `next_state`,
-`next_history`. Inside: the history comes behind the recogniser's own, and `speech` is this network's; nothing else changes.
-Products are as `../recognizer/quantize.py` makes them: inputs of 8 bits with fixed scales, weights of 7 bits, and what a
-convolution remembers is kept as the quantized bytes.
+Both share the front end of STREAM.onnx (the recogniser's log-mel, without its logarithm). Alone: `pcm` f32
+[B, 640 n] in -1..1, `state` f32 [B, 240] (the last samples), `history` uint8 [B, H]; zeros begin a stream ->
+`speech` [B, n], `next_state`, `next_history`. Inside: the history follows the recogniser's own, and `speech`
+is this network's; nothing else changes. Products are as in `../recognizer/quantize.py`: inputs of 8 bits with
+fixed scales, weights of 7 bits, and the memory of a convolution is kept as the quantized bytes.
 """
 import argparse
 import copy
@@ -26,13 +27,13 @@ WEIGHT_STEPS = 63
 LOG_RANGE = (float(np.log(network.FLOOR)), 9.4)
 POWER, LAST_SAMPLES = "/mel/MatMul_1_output_0", "/Slice_11_output_0"
 PCM_HISTORY = 240
-# Taken off the last bias. A pause that is noticed a frame late makes every final late; a frame of speech that is missed inside
-# an utterance costs nothing, since five of them end it.
+# Subtracted from the last bias. A pause that is noticed a frame late makes every final late; a missed frame
+# of speech inside an utterance costs nothing, since it takes five of them to end it.
 LEANING = 0.6
 
 
 def folded(model):
-    """(matrix [in, out], bias) of the stem, behind logarithms, and of every block; and the head."""
+    """(matrix [in, out], bias) of the stem, after logarithms, and of every block; and the head."""
     m = copy.deepcopy(model).eval()
     scale, shift = affine(m.stem.norm)
     matrix = (m.stem.linear.weight.data * scale[:, None]).T.double()
@@ -47,7 +48,7 @@ def folded(model):
 
 
 def ranges(model, shards, batches):
-    """Highest input of every block over some batches, but for one value of 20,000."""
+    """Highest input of every block over some batches, except for one value in 20,000."""
     tops = [[] for _ in model.causal]
     hooks = [block.register_forward_pre_hook(lambda _, args, top=top: top.append(np.quantile(args[0].numpy()[:, ::5, ::3], 0.99995)))
              for block, top in zip(model.causal, tops)]
@@ -76,7 +77,7 @@ class Builder:
         return name
 
     def product(self, x, name, matrix, bias, step, zero):
-        """int8 product of quantized x, as floats, behind its rectifier."""
+        """int8 product of quantized x, as floats, after its rectifier."""
         scale = np.maximum(np.abs(matrix).max(0), 1e-8) / WEIGHT_STEPS
         int8 = self.constant(name + ".int8", np.rint(matrix / scale).astype(np.int8))
         sums = self.node("MatMulInteger", [x, int8, zero], name + ".sum")
@@ -129,7 +130,7 @@ def body(model, tops):
 
 
 def pruned(graph):
-    """Keeps the nodes that outputs need, each once, and the constants that they read."""
+    """Keeps the nodes that the outputs need, each once, and the constants that they read."""
     made = {o: n for n in graph.node for o in n.output}
     needed, todo = set(), [o.name for o in graph.output]
     while todo:
@@ -148,7 +149,7 @@ def pruned(graph):
 
 
 def sorted_nodes(graph):
-    """In an order in which nodes come behind what they read."""
+    """Orders nodes so that each follows the ones that it reads."""
     known = {t.name for t in graph.initializer} | {i.name for i in graph.input} | {""}
     left, out = list(graph.node), []
     while left:
@@ -171,7 +172,8 @@ def is_near(name):
 
 
 def without_near(graph):
-    """Takes out what an earlier export has put in; returns the bytes of history that are the recogniser's own."""
+    """Removes the parts that an earlier export added; returns the bytes of history that are the recogniser's
+    own."""
     joined = next(n for n in graph.node if "next_history" in n.output)
     own = [i for i in joined.input if not is_near(i)]
     shapes = [numpy_helper.to_array(t) for t in graph.initializer if is_near(t.name) and t.name.endswith(".shape")]
@@ -187,7 +189,7 @@ def without_near(graph):
 
 
 def alone(stream, model, tops):
-    """Voice activity by itself, behind the front end of a recogniser's streaming graph."""
+    """Voice activity by itself, after the front end of a recogniser's streaming graph."""
     graph = stream.graph
     without_near(graph)
     b, parts, size = body(model, tops)
@@ -208,13 +210,14 @@ def alone(stream, model, tops):
 
 
 def inside(stream, near):
-    """A recogniser's streaming graph with the voice activity of `near`; log_probs and encoded stay bit for bit."""
+    """A recogniser's streaming graph with the voice activity of `near`; log_probs and encoded stay
+    bit-identical."""
     graph, given = stream.graph, near.graph
     own, size = without_near(graph), width(given.input, "history").dim_value
     values = {t.name: t for t in given.initializer}
     for node in (n for n in given.node if is_near(n.name)):
         if node.input[0] == "history":
-            # Its part of the history comes after the recogniser's.
+            # Its part of the history follows the recogniser's.
             for i in (1, 2):
                 at = int(numpy_helper.to_array(values[node.input[i]])[0]) + own
                 node.input[i] = "%s.from%d" % (node.name, i)

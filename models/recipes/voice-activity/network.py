@@ -1,8 +1,9 @@
-"""Near-speaker voice activity: a small causal convolutional network over log-mel, one probability a frame of 40 ms.
+"""Near-speaker voice activity: a small causal convolutional network over log-mel, one probability a frame of
+40 ms.
 
-Shapes: B rows, n frames of 40 ms (25 Hz), C channels, F = 96 features a frame: ln(power + 1e-7) of 48 bands in each half of
-the frame, of which the 32 lowest are the recogniser's and 16 are three of its bands each. Each output sees 1.5 s: 36 frames
-before its own, and the samples of the front end before those.
+Shapes: B rows, n frames of 40 ms (25 Hz), C channels, F = 96 features a frame: ln(power + 1e-7) of 48 bands
+in each half of the frame; the 32 lowest are the recogniser's, and 16 join three of its bands each. Each
+output depends on 1.5 s: 36 frames before its own, and the front end's samples before those.
 """
 import os
 import sys
@@ -51,7 +52,7 @@ class VoiceActivity(nn.Module):
         self.head = nn.Linear(c["channels"], 1)
 
     def reach(self):
-        """Frames before its own on which an output depends."""
+        """Number of frames before its own on which an output depends."""
         return 2 * sum(self.config["causal"])
 
     def zero_state(self, batch):

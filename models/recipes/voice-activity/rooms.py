@@ -1,10 +1,11 @@
-"""Development rooms: utterances whose end is known, with what is behind them, and what a rule of silence makes of them.
+"""Development rooms: utterances with known ends over backgrounds, and how a rule of silence ends them.
 
     rooms.py make --out FOLDER [--people FOLDER ...]        WAVE files and index.json
     rooms.py score --rooms FOLDER --checkpoint FILE         delays, missing finals and cuts
 
-Near speakers are the development voice, recordings of the folders named, and unseen variants of espeak-ng; behind them
-talk voices that training does not know either. 0.75 s of the room before and 2 s after each utterance.
+Near speakers are the development voice, recordings of the given folders, and unseen variants of espeak-ng; in
+the background are voices that training does not know either. The room continues 0.75 s before and 2 s after
+each utterance.
 """
 import argparse
 import json
@@ -73,7 +74,7 @@ def make(out, people, count, seed):
 
 
 def endpoints(p, on=0.5, off=0.35, opening=2, pause=5):
-    """[(start frame, end frame, frame of the final)] as the endpointer of the service finds them."""
+    """[(start frame, end frame, frame of the final)] as the service's endpointer finds them."""
     out, speech, run, is_open, end = [], False, 0, False, 0
     for i, v in enumerate(p):
         speech = v >= (off if speech else on)
@@ -90,7 +91,8 @@ def endpoints(p, on=0.5, off=0.35, opening=2, pause=5):
 
 
 def judge(row, p):
-    """(delay of the final behind the end of speech in ms or None, cuts inside speech, utterances of the background alone)."""
+    """(delay of the final after the end of speech in ms or None, cuts inside speech, utterances of the
+    background alone)."""
     truth = np.array([c == "1" for c in row["speech"]])
     end, start = row["end"], row["start"]
     found = endpoints(p)
@@ -99,7 +101,7 @@ def judge(row, p):
         if f * 0.04 < start or s * 0.04 > end + 0.05:
             alone += 1
         elif (e * 0.04) < end - 0.12:
-            # A pause of 200 ms of the speaker's own is no cut.
+            # A pause of 200 ms by the speaker is not a cut.
             inside = truth[e * 4:min(f * 4, len(truth))]
             cuts += int(inside.mean() > 0.25) if len(inside) else 0
         else:
@@ -114,7 +116,7 @@ def probabilities(model, x):
 
 
 def table(rows, results):
-    """results: [(delay, cuts, alone)] a row. One line a room and level."""
+    """results: [(delay, cuts, alone)] per row. One line per room and level."""
     out = {}
     for row, (delay, cuts, alone) in zip(rows, results):
         out.setdefault((row["room"], row["snr"]), []).append((delay, cuts, alone))

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Near-speaker voice activity from the first sound to checked graphs: about an hour on two cores.
-# RHVOICE: a folder of RHVoice's speech (../recognizer/README.md). Without it there are fewer voices, all else is the same.
+# Near-speaker voice activity, from the first sound to checked graphs: about an hour on two cores. RHVOICE: a
+# folder of RHVoice's speech (../recognizer/README.md). Without it there are fewer voices; all else is the
+# same.
 set -eu
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-/usr/bin/python3}

@@ -1,12 +1,14 @@
-"""Shards for `train_near.py`: near speakers, voices behind them, noises, and whole mixtures that went through a channel.
+"""Shards for `train_near.py`: near speakers, background voices, noises, and whole mixtures that passed a
+channel.
 
     shards.py --rhvoice FOLDER --out FOLDER --near 20 --voices 9 --noise 9 --whole 8       (hours of each)
 
-Every track has 10.24 s (256 frames of 40 ms). A shard (`.npz`) has `mel` float16 [tracks, 1024, 80]: ln(power + 1e-8) of
-10 ms frames. `near` has `speech` uint8 [tracks, 256], 1 where the near speaker speaks; `voices` has `count` uint8 [tracks],
-how many people talk at once; `whole` has `speech` and `weight` float16 [tracks, 256]. Near speakers, voices and noises have
-an RMS of -26 dBFS where they are loud, and are put together in `train_near.py`, each time otherwise; whole mixtures are what a
-sum of powers cannot show: codecs, lost packets, clipping, 16 bits at low levels.
+Every track has 10.24 s (256 frames of 40 ms). A shard (`.npz`) has `mel` float16 [tracks, 1024, 80]: ln(power
++ 1e-8) of 10 ms frames. `near` has `speech` uint8 [tracks, 256], 1 where the near speaker speaks; `voices`
+has `count` uint8 [tracks], the number of people talking at the same time; `whole` has `speech` and `weight`
+float16 [tracks, 256]. Near speakers, voices and noises have an RMS of -26 dBFS where they are loud, and
+`train_near.py` mixes them differently each time; whole mixtures contain what a sum of powers cannot
+represent: codecs, lost packets, clipping, 16 bits at low levels.
 """
 import argparse
 import os
@@ -37,7 +39,8 @@ def log_power(x):
 
 
 def near(rng, voices):
-    """(samples, speech [256]) of a track of near speakers: mostly one, with pauses of 0.1 to 3 s and a level that wanders."""
+    """(samples, speech [256]) of a track of near speakers: mostly one, with pauses of 0.1 to 3 s and a
+    varying level."""
     names = sorted(voices)
     # Voices with few recordings are drawn as often as those with many.
     weights = np.array([np.sqrt(len(voices[name])) for name in names])
@@ -73,7 +76,7 @@ def near(rng, voices):
 
 
 def behind(rng, voices, tracks):
-    """(samples, count) of others who talk, or of a television (count 1)."""
+    """(samples, count) of other people talking, or of a television (count 1)."""
     if rng.random() < 0.2:
         return S.television(rng, voices, tracks, TRACK) * LEVEL, 1
     count = int(rng.choice([1, 2, 3, 4, 5, 6, 8], p=[0.24, 0.17, 0.13, 0.12, 0.12, 0.16, 0.06]))
@@ -81,7 +84,8 @@ def behind(rng, voices, tracks):
 
 
 def lost_packets(rng, x):
-    """Packets of 20 or 60 ms are lost, one by one or several at once; silence or the packet before takes their place."""
+    """Drops packets of 20 or 60 ms, one by one or several at a time; silence or the previous packet replaces
+    them."""
     size = int(rng.choice([320, 960]))
     lost, share, goes_on, repeats = False, rng.uniform(0.01, 0.12), rng.uniform(0, 0.7), rng.random() < 0.5
     for at in range(size, len(x) - size, size):
@@ -92,7 +96,7 @@ def lost_packets(rng, x):
 
 
 def whole(rng, voices, tracks):
-    """(samples, speech, weight) of a mixture as a microphone, a codec and a network leave it."""
+    """(samples, speech, weight) of a mixture after a microphone, a codec and a network."""
     x, speech = near(rng, voices)
     weight = np.ones(len(speech))
     kind = rng.random()
@@ -124,7 +128,8 @@ def whole(rng, voices, tracks):
 
 
 def unsure(speech, count):
-    """Weights of frames: with one or two voices behind and nobody near for a while, they could be near ones."""
+    """Weights of frames: with one or two voices in the background and nobody near for some time, they could
+    be near ones."""
     if count == 0:
         return np.ones(len(speech))
     since, out = FORGOTTEN, np.ones(len(speech))
@@ -187,7 +192,7 @@ def main():
             pickle.dump(gathered, f, protocol=4)
     with open(kept, "rb") as f:
         voices, tracks = pickle.load(f)
-    # A little of everything first, so that training may begin.
+    # Make a little of everything first, so that training may start.
     jobs = []
     for kind in ("near", "voices", "noise", "whole"):
         count = int(np.ceil(getattr(a, kind) * 3600 / 10.24 / a.tracks))

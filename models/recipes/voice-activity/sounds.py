@@ -1,4 +1,4 @@
-"""What is to be heard behind a near speaker: talk of others, television, music, keyboards, streets, wind, fans.
+"""Backgrounds of a near speaker: other people talking, television, music, keyboards, streets, wind, fans.
 
 Every function returns float32 samples at 16 kHz with unit RMS (of its loud part, for sounds that come and go).
 """
@@ -29,7 +29,7 @@ def reverberant(rng, x, low, high, far):
         rt = rng.uniform(low, high)
         n = int(rt * A.RATE)
         h = rng.standard_normal(n).astype(np.float32) * np.exp(-6.9 * np.arange(n) / (rt * A.RATE))
-        # High bands die sooner in rooms.
+        # High bands decay faster in rooms.
         h = signal.lfilter([1 - (a := rng.uniform(0, 0.6))], [1, -a], h)
         h *= A.db(rng.uniform(*far)) / np.sqrt(np.sum(h * h) + 1e-12)
         gap = int(rng.uniform(0, 0.012) * A.RATE)
@@ -47,7 +47,7 @@ def equalised(rng, x, deviation=3.0):
 
 
 def talk(rng, voices, n, pause=(0.1, 1.2), lead=0.0):
-    """n samples of one voice that goes on talking, with its own pauses; the level wanders a little."""
+    """n samples of one voice that keeps talking, with its own pauses; the level varies a little."""
     names = sorted(voices)
     xs = voices[names[rng.integers(len(names))]]
     out, at = np.zeros(n, np.float32), int(lead * A.RATE)
@@ -63,7 +63,7 @@ def talk(rng, voices, n, pause=(0.1, 1.2), lead=0.0):
 
 
 def voices_behind(rng, voices, n, count):
-    """`count` people who talk at once, each further away or nearer than the others, in one room."""
+    """`count` people who talk at the same time, each farther away or nearer than the others, in one room."""
     out = np.zeros(n, np.float32)
     for _ in range(count):
         x = np.roll(talk(rng, voices, n, pause=(0.05, 1.5)), rng.integers(n))
@@ -85,7 +85,7 @@ def television(rng, voices, tracks, n):
 
 
 def melody(rng, tracks, n):
-    """A piece of a track at a random speed, or made music with voices of instruments and drums."""
+    """A piece of a track at a random speed, or generated music with voices of instruments and drums."""
     if tracks and rng.random() < 0.6:
         x = tracks[rng.integers(len(tracks))]
         need = int(n * 1.3)
@@ -127,7 +127,7 @@ def melody(rng, tracks, n):
 
 
 def typing(rng, n):
-    """A keyboard: two clicks a key (down and up) with the resonances of its case, in bursts of keys."""
+    """A keyboard: two clicks per key (down and up) with the resonances of its case, in bursts of keys."""
     out, at = np.zeros(n + A.RATE, np.float32), rng.uniform(0, 1.0)
     resonances = rng.uniform(250, 6500, rng.integers(2, 6))
     rate = rng.uniform(3, 12)
@@ -156,7 +156,7 @@ def typing(rng, n):
 
 
 def street(rng, n):
-    """Traffic: engines that pass, tyres, now and then a horn."""
+    """Traffic: passing engines, tyres, and occasionally a horn."""
     t = np.arange(n) / A.RATE
     out = A.coloured(rng, n, rng.uniform(0.8, 2)) * A.db(rng.uniform(-12, 0))
     for _ in range(rng.integers(1, 5)):

@@ -1,4 +1,4 @@
-"""Voices and sounds that the mixtures are made of, as lists of 16 kHz mono arrays.
+"""Voices and sounds for the mixtures, as lists of 16 kHz mono arrays.
 
 Voices are read once and kept as int16: RHVoice's (a folder, see ../recognizer/rhvoice.py), telephone prompts of people
 (Debian's asterisk-core-sounds-*-g722 and the 300 recordings of asterisk-ru-core), and espeak-ng's variants. The Italian
@@ -30,7 +30,7 @@ MUSIC = "/usr/share/asterisk/moh"
 
 
 def decoded(args):
-    """int16 samples at 16 kHz of whatever ffmpeg reads."""
+    """int16 samples at 16 kHz of any file that ffmpeg reads."""
     raw = subprocess.run(["ffmpeg", "-v", "error", *args, "-ar", str(A.RATE), "-ac", "1", "-f", "s16le", "-"],
                          capture_output=True, check=True).stdout
     return np.frombuffer(raw, np.int16)
@@ -54,7 +54,7 @@ def trimmed(x):
 
 
 def table(folder, column="file"):
-    """Recordings that a transcripts.tsv names."""
+    """Recordings listed in a transcripts.tsv."""
     with open(os.path.join(folder, "transcripts.tsv"), encoding="utf-8") as f:
         names = [row[column] for row in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)]
     out = []
@@ -82,7 +82,7 @@ def _espeak(args):
 
 
 def espeak(minutes, unseen=False, seed=1):
-    """Utterances of random variants; made in a process of its own, since the library may crash."""
+    """Utterances of random variants; made in a separate process, since the library may crash."""
     for attempt in range(5):
         with multiprocessing.get_context("fork").Pool(1) as pool:
             try:
@@ -93,7 +93,7 @@ def espeak(minutes, unseen=False, seed=1):
 
 
 def rhvoices(packed):
-    """{voice: utterances} of what `rhvoice.py prepare` has packed."""
+    """{voice: utterances} packed by `rhvoice.py prepare`."""
     voices = rhvoice.Voices(packed)
     out = {}
     for by_voice in voices.rows.values():

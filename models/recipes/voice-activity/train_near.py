@@ -1,10 +1,10 @@
-"""Train the near-speaker voice activity on the shards that exist, picking up new ones as they come.
+"""Train the near-speaker voice activity on the shards that exist, picking up new ones as they appear.
 
     train_near.py --shards FOLDER --out FOLDER --minutes 30
 
-Near speakers, voices behind them and noises are put together anew in every batch, as sums of powers in each band: another
-level, another equaliser, another telephone band each time. A quarter of a batch are whole mixtures. Stopped (SIGTERM saves
-first) and started again it goes on from its checkpoint.
+Near speakers, background voices and noises are mixed differently in every batch, as sums of powers in each
+band: another level, another equaliser, another telephone band each time. A quarter of a batch are whole
+mixtures. If stopped (SIGTERM saves first) and started again, it resumes from its checkpoint.
 """
 import argparse
 import glob
@@ -63,13 +63,13 @@ def power(shard, i, shift=0):
 
 
 def beside(rng, a, b):
-    """Power of two sounds together: phases at random, less so where a band has many bins."""
+    """Power of two sounds together: random phases, less so where a band has many bins."""
     cross = torch.randn(a.shape) * torch.from_numpy((1.4 / np.sqrt(BINS)).astype(np.float32))
     return (a + b + torch.sqrt(a * b) * cross).clamp_(min=0)
 
 
 def mixture(rng, shards):
-    """(power [1024, 80], speech [256], weight [256]) of a near speaker with what is behind."""
+    """(power [1024, 80], speech [256], weight [256]) of a near speaker with a background."""
     shard, i = shards.draw(rng, "near")
     p, speech, count = power(shard, i), shard["speech"][i], 0
     if rng.random() < 0.12:
@@ -84,7 +84,7 @@ def mixture(rng, shards):
         rest = rest + (q * torch.from_numpy(equaliser(rng, 2.0)) if rng.random() < 0.5 else q)
     if rng.random() < 0.72:
         bed, j = shards.draw(rng, "noise")
-        # Keys and music are what is taken for speech most.
+        # Keys and music are most often mistaken for speech.
         if M.S.NOISES[bed["name"][j]][0] not in ("typing", "music") and rng.random() < 0.4:
             bed, j = shards.draw(rng, "noise")
         q = power(bed, j, int(rng.integers(0, 1024))) * decibels(-rng.uniform(-4, 30))
@@ -94,7 +94,7 @@ def mixture(rng, shards):
         hiss = torch.from_numpy(tilt) * torch._standard_gamma(torch.from_numpy(np.broadcast_to(BINS.astype(np.float32), near.shape).copy())) \
             / torch.from_numpy(BINS.astype(np.float32))
         rest = rest + hiss * (60 * decibels(-rng.uniform(62, 95)))
-    # Where the near speaker is drowned, nothing is known.
+    # Where the near speaker is inaudible, the label is unknown.
     audible = F.avg_pool2d((near / (rest + M.FLOOR)).clamp(max=100)[None, None], (4, 4), (4, 4))[0, 0].amax(1).numpy()
     weight = M.unsure(speech, count) * np.where((speech > 0) & (audible < decibels(HEARD)), 0.1, 1.0)
     return beside(rng, near, rest), speech, weight
@@ -130,7 +130,7 @@ def batch(rng, shards, size, whole):
 
 
 def masked(rng, features, mean):
-    """Bands that are missing in some tracks."""
+    """Bands missing in some tracks."""
     for row in features:
         if rng.random() < 0.2:
             bands = network.FEATURES // 2
@@ -200,7 +200,7 @@ def main():
         features, speech, weight = batch(rng, shards, a.size, min(a.whole, a.size) if shards.parts["whole"] else 0)
         model.train()
         logits, _ = model(masked(rng, features, model.mean))
-        # An output that is late by a frame at a border is no mistake worth much.
+        # An output that is a frame late at a border is a minor mistake.
         loss = F.binary_cross_entropy_with_logits(logits, speech, weight, reduction="sum") / weight.sum()
         opt.zero_grad(set_to_none=True)
         loss.backward()

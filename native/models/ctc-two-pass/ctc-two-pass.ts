@@ -19,7 +19,7 @@ const STREAM = {
 } as const satisfies GraphContract;
 /**
  * A streaming graph may keep the history of its quantized convolutions as bytes in a separate tensor: a
- * quarter of the memory to move, with the same bits (`models/recipes/recognizer/pack.py`).
+ * quarter of the memory to move, with bit-identical results (`models/recipes/recognizer/pack.py`).
  */
 const HISTORY = { input: "history", output: "next_history" } as const;
 const FULL = {
@@ -96,7 +96,7 @@ export class CtcTwoPass implements RecognizerModel {
     return this.manifest.frameSamples;
   }
 
-  /** The same graph outputs speech and log-probs. */
+  /** Returns a step batch, because the same graph outputs speech and log-probs. */
   speechBatch(rows: number, frames: number): StepBatch {
     return this.stepBatch(rows, frames);
   }
@@ -123,7 +123,7 @@ export class CtcTwoPass implements RecognizerModel {
       const feeds: Record<string, Tensor> = {
         pcm: new Tensor("float32", view.pcm, [rows, frames * frameSamples]),
       };
-      // Outputs are written in place.
+      // The graph writes outputs in place.
       const fetches: Record<string, Tensor> = {
         log_probs: new Tensor("float32", view.logProbs, [rows, frames, vocabulary]),
         speech: new Tensor("float32", view.speech, [rows, frames]),

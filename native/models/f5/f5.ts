@@ -16,9 +16,7 @@ const PREPROCESS = {
   inputs: ["audio", "text_ids", "max_duration"],
   outputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "ref_signal_len"],
 } as const satisfies GraphContract;
-/**
- * Its outputs, the next x and time step, are read by position, because the second has the name of an input.
- */
+/** Its outputs, the next x and time step, are read by position, because the second has an input's name. */
 const TRANSFORMER = {
   file: "transformer",
   inputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "time_step"],
@@ -132,7 +130,7 @@ export class F5 implements PieceModel {
   }
 }
 
-/** Reads `vocab.txt`: each line is the symbol with the line's number, from 0. */
+/** Reads `vocab.txt`: the symbol on each line has the line's number, from 0. */
 async function readVocabularyLines(model: ModelPackage<F5Manifest>): Promise<ReadonlyMap<string, number>> {
   const lines = new TextDecoder().decode(await readPackageFile(model, "vocabulary")).split("\n");
   const tokenOf = new Map(lines.map((symbol, index) => [symbol.replace("\r", ""), index]));
@@ -147,7 +145,7 @@ async function readReference(model: ModelPackage<F5Manifest>, voice: F5Voice): P
   try {
     const reader = new WavSampleReader(bytes.length);
     const samples = reader.push(bytes);
-    if (reader.header === null || samples.length === 0) throw new RangeError("it holds no samples");
+    if (reader.header === null || samples.length === 0) throw new RangeError("it has no samples");
     const { sampleRateHz } = model.manifest;
     const audio = toInt16(resample(samples, { fromHz: reader.header.sampleRateHz, toHz: sampleRateHz }));
     return { audio, text: voice.referenceText };

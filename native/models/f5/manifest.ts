@@ -13,14 +13,14 @@ const MANIFEST = z
     ...MEL_SYNTHESIZER_FIELDS,
     /** A voice is a recording (the name of a WAV file in the manifest) with its transcript. */
     voices: voicesOf({ ...VOICE_FIELDS, reference: text(), referenceText: text() }),
-    /** The export's solver steps, divided by the steps that it fuses into one run. */
+    /** Number of the export's solver steps, divided by the steps that one run performs. */
     transformerRuns: whole(1),
   })
   .superRefine(requireVoices)
   .superRefine(({ voices, files }, context) => {
     const lost = voices.find(({ reference }) => !(reference in files));
     if (lost !== undefined)
-      refuse(context, ["files"], `must name "${lost.reference}" for voice ${lost.name}`);
+      refuse(context, ["files"], `must list "${lost.reference}" for voice ${lost.name}`);
   });
 
 export type F5Manifest = z.output<typeof MANIFEST>;

@@ -87,9 +87,9 @@ interface SynthesisParameters {
   readonly vocoderReach: number;
   /** Frames on each side on which a frame's condition depends; if null, one run computes all of it. */
   readonly conditionReach: number | null;
-  /** A frame whose normalised log-mel has a lower mean is silent. */
+  /** Mean of the normalised log-mel below which a frame is silent. */
   readonly silenceBelow: number;
-  /** Null: pieces keep the model's own loudness. */
+  /** Loudness model; null if pieces keep their own loudness. */
   readonly loudness: LoudnessModel | null;
   readonly melody: PitchColumns | null;
 }
@@ -210,7 +210,7 @@ export class FlowMatching {
   /** Runs one Euler step for each piece's chunk, each at its own time, all padded to `patches`. */
   async step(pieces: readonly UnsolvedPiece[], patches: number): Promise<void> {
     const x = PATCH_FRAMES * this.manifest.melBins;
-    // Compute conditions late: the listener then gets the first chunk before the second one's condition is
+    // Compute conditions late, so that the listener gets the first chunk before the second one's condition is
     // computed.
     for (const piece of pieces)
       piece.solving.condition ??= await this.#conditionOf(piece, piece.chunks[piece.solving.index]!);
@@ -228,7 +228,7 @@ export class FlowMatching {
     return piece.solving !== null;
   }
 
-  /** Returns a piece's frames to send, as far as solved. Throws before its first speech is solved. */
+  /** Returns the range of a piece's frames to send, as far as solved. Throws until some speech is solved. */
   trimOf(piece: SolverPiece): PieceTrim {
     if (piece.trim === null)
       throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
@@ -389,7 +389,7 @@ export class FlowMatching {
     return BigInt64Array.from(symbols, (symbol) => {
       const token = this.#tokenOf.get(symbol);
       if (token === undefined)
-        throw new ServiceError("INTERNAL", `Cannot speak: "${symbol}" is no model symbol`);
+        throw new ServiceError("INTERNAL", `Cannot speak: "${symbol}" is not a model symbol`);
       return BigInt(token);
     });
   }

@@ -39,12 +39,12 @@ function contents({ melBins, voices }: MelSynthesizerManifest) {
       noise_temperature: number(),
       /** Frames on each side on which the vocoder's samples depend. */
       vocoder_context_frames: whole(0),
-      /** The same for the condition; without it, one run makes a piece's whole condition. */
+      /** Reach of the condition in frames; without it, one run computes a piece's whole condition. */
       condition_context_frames: whole(0).optional(),
-      /** A frame whose normalised log-mel has a lower mean is silent. */
+      /** Mean of the normalised log-mel below which a frame is silent. */
       silence: z.object({ mel_mean_below: number() }),
     }),
-    /** Without it, pieces keep the model's own loudness. */
+    /** Loudness constants; without them, pieces keep the model's own loudness. */
     loudness: z
       .object({
         targetLufs: number(),
@@ -76,7 +76,8 @@ export const FLOW_MATCHING_PACKAGE: PackageSchema<MelSynthesizerManifest, FlowMa
     .superRefine(requireVoices)
     .superRefine(({ voices }, context) => {
       const lost = voices.findIndex(({ melody, pitchHz }) => melody !== undefined && pitchHz === undefined);
-      if (lost >= 0) refuse(context, ["voices", String(lost), "pitchHz"], "must stand beside melody");
+      if (lost >= 0)
+        refuse(context, ["voices", String(lost), "pitchHz"], "must be given together with melody");
     }),
   jsonFiles: ["symbols", "synthesis", "loudness", "melody"],
   contents,

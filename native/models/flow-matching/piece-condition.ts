@@ -1,7 +1,7 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import type { PitchedCondition } from "../../../core/domain/synthesis/melody.js";
 
-/** A smaller remainder joins the first run: a separate run would double its cost. */
+/** A remainder smaller than this joins the first run: a separate run would double its cost. */
 const LEAST_REST_PATCHES = 32;
 
 export interface ConditionSource {
@@ -18,19 +18,19 @@ export interface ConditionGraph {
   readonly reach: number;
   readonly patchFrames: number;
   run(feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType>;
-  /** Changes the values of a finished part in place, before they are used. */
+  /** Changes the values of a computed part in place, before they are used. */
   finish(part: PitchedCondition): void;
 }
 
 /**
- * A piece's condition, pitch and voicing, computed on demand: a listener waits only for those of the first
- * chunk. Each run includes the frames around a part that it depends on, so that parts equal one run over the
+ * A piece's condition, pitch and voicing, computed on demand: a listener waits only for the first chunk's.
+ * Each run includes the frames around a part that it depends on, so that parts equal a single run over the
  * piece.
  */
 export class PieceCondition {
-  /** Hz, `[frames]`; 0 where not computed yet. */
+  /** Pitch in Hz, `[frames]`; 0 where not computed yet. */
   readonly f0: Float32Array;
-  /** 0 to 1, `[frames]`; 0 where not computed yet. */
+  /** Voicing from 0 to 1, `[frames]`; 0 where not computed yet. */
   readonly voicing: Float32Array;
   readonly #source: ConditionSource;
   readonly #graph: ConditionGraph;
@@ -63,8 +63,8 @@ export class PieceCondition {
     const frames = frameToToken.length;
     const patches = frames / patchFrames;
     const made = this.#madePatches;
-    // One additional patch, because pulses glide towards the pitch of the next frame. The second run computes
-    // the rest.
+    // Compute one additional patch, because pulses glide towards the pitch of the next frame. The second run
+    // computes the rest.
     const isRestSmall = patches - wanted <= LEAST_REST_PATCHES + reach / patchFrames;
     const end = made > 0 || isRestSmall ? patches : wanted + 1;
     const from = Math.max(0, made * patchFrames - reach);

@@ -20,7 +20,7 @@ export interface SolverPiece {
   /** Frames of each token: start mark, characters, end mark. */
   readonly durations: Int32Array;
   readonly condition: PieceCondition;
-  /** Known as far as the condition is computed, like `voicing`. */
+  /** Pitch, known as far as the condition is computed, like `voicing`. */
   readonly f0: Float32Array;
   readonly voicing: Float32Array;
   /** `nfe + 1` times from 0 to 1. */
@@ -40,7 +40,7 @@ export interface SolverPiece {
   knownFrames: number;
   /** Known up to `solvedFrames`; see `trimSoFar`. */
   trim: PieceTrim | null;
-  /** Factors for its samples, up to `solvedFrames`. */
+  /** Gain of its samples, up to `solvedFrames`. */
   gain: GainCurve;
   /** `[frames * hopSamples]` each, generated on demand. */
   readonly sources: { readonly excitation: PulseTrain; readonly noise: GaussianNoise };
@@ -48,7 +48,7 @@ export interface SolverPiece {
 
 export interface ChunkInFlight {
   readonly index: number;
-  /** Its own patches and those of its context. */
+  /** Number of its own patches and those of its context. */
   readonly patches: number;
   /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null before its first step. */
   condition: Float32Array | null;

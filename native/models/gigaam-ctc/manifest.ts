@@ -10,7 +10,7 @@ import {
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
-/** The longest audio in training; from 30 s on it loses words. */
+/** The longest audio in training; from 30 s on, the model loses words. */
 const LONGEST_SECONDS = 25;
 
 export const GIGAAM_CTC_PACKAGE = manifestOnly<OfflineRecognizerManifest>(

@@ -10,7 +10,7 @@ export interface MatchaContents {
 const MANIFEST = z
   .object({
     ...MEL_SYNTHESIZER_FIELDS,
-    /** Of the flow's initial noise; at 0, equal jobs give equal samples. */
+    /** Temperature of the flow's initial noise; at 0, equal jobs give equal samples. */
     temperature: number().min(0, { error: "must be at least 0" }).default(0.667),
     /** Factor for durations at speed 1. */
     lengthScale: number().gt(0, { error: "must be more than 0" }).default(1),

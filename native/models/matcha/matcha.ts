@@ -18,7 +18,7 @@ const WHOLE = {
   inputs: ["x", "x_lengths", "scales"],
   outputs: ["wav", "wav_lengths"],
 } as const satisfies GraphContract;
-/** Its input and its first output are taken by position. */
+/** The vocoder's input and first output are selected by position. */
 const VOCODER = { file: "vocoder", inputs: [], outputs: [] } as const satisfies GraphContract;
 
 /** Token before, between and after symbols. */
@@ -27,13 +27,13 @@ const BLANK = 0n;
 const FADE_SAMPLES = 110;
 
 /**
- * Matcha-TTS as its own export writes it, with a separate or embedded vocoder: x int64 [B, N], x_lengths
+ * Matcha-TTS as exported by its own code, with a separate or embedded vocoder: x int64 [B, N], x_lengths
  * int64 [B], scales f32 [2] of temperature and length, spks int64 [B] if there are voices; mel f32 [B, bins,
  * T] and mel_lengths, or wav f32 [B, samples] and wav_lengths. The vocoder maps mel to f32 [B, 1, samples] or
  * [B, samples]. The number of solver steps is part of the graph: `nfe` of a request has no effect.
  *
- * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not
- * fit.
+ * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes are
+ * not supported.
  *
  * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`;
  *   blanks between symbols from `process_text` in `matcha/cli.py` at 14d903f
@@ -104,7 +104,7 @@ export class Matcha implements PieceModel {
     return { spks: new Tensor("int64", BigInt64Array.of(BigInt(index)), [1]) };
   }
 
-  /** Leaves out signs without a symbol; the package's schema requires all letters. */
+  /** Drops signs without a symbol; the package's schema requires all letters. */
   #tokenize(spokenText: string): BigInt64Array {
     const symbols: bigint[] = [];
     for (const character of spokenText) {
@@ -116,13 +116,13 @@ export class Matcha implements PieceModel {
   }
 }
 
-/** Cuts the padding that exports add. */
+/** Removes the padding that exports add. */
 function cut(waves: Tensor, lengths: Tensor, samplesPerUnit: number): Float32Array {
   const length = Number((lengths.data as BigInt64Array)[0]) * samplesPerUnit;
   return (waves.data as Float32Array).slice(0, length);
 }
 
-/** Fades both ends: a vocoder's output may not start and end at zero, which is heard as a click. */
+/** Fades both ends: a vocoder's output may not start and end at zero, which would be audible as a click. */
 function faded(samples: Float32Array): Float32Array {
   const length = Math.min(FADE_SAMPLES, samples.length >> 1);
   for (let i = 0; i < length; i++) {

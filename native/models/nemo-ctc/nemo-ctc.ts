@@ -68,7 +68,7 @@ async function preprocess(graph: Graph, pcm: Float32Array): Promise<Features> {
   const frames = Number((features_lens!.data as BigInt64Array)[0]);
   const values = features!.data as Float32Array;
   if (frames === width) return { values, frames };
-  // Cut the padding.
+  // Remove the padding.
   const kept = new Float32Array(bins * frames);
   for (let bin = 0; bin < bins; bin++)
     kept.set(values.subarray(bin * width, bin * width + frames), bin * frames);

@@ -14,7 +14,7 @@ import { counts } from "../rules.js";
 export interface NemoStreamingCtcManifest extends FeatureRecognizerManifest, StreamShape {
   /** Shape of the cache without its batch: layers, length, width. */
   readonly cacheLastChannel: readonly number[];
-  /** Layers, width, length. */
+  /** Shape of the cache without its batch: layers, width, length. */
   readonly cacheLastTime: readonly number[];
 }
 

@@ -68,7 +68,7 @@ export async function loadNemoStreamingCtc(
     {
       rowsPerChunk,
       samplesPerRow: subsampling * logMel.options.hopSamples,
-      // Its chunks contain the context to the right with which it was trained.
+      // The chunks contain the right context with which the model was trained.
       tailSamples: 0,
       spanOf: (chunk) => features.spanOf(chunk),
       initial: () => caches.initial(),

@@ -22,7 +22,7 @@ export const NEMO_TDT_PACKAGE = manifestOnly<NemoTdtManifest>(
       files: FILES.superRefine((files, context) => {
         const isSplit = "decoder" in files && "joiner" in files;
         if (isSplit === "decoderJoint" in files) {
-          refuse(context, [], 'must name either "decoder" and "joiner" or "decoderJoint" for nemo-tdt');
+          refuse(context, [], 'must list either "decoder" and "joiner" or "decoderJoint" for nemo-tdt');
         }
       }),
       melBins: whole(1),

@@ -22,8 +22,9 @@ const ENCODER = {
  * Loads a NeMo transducer for whole utterances, with durations (Parakeet TDT) or without: audio_signal f32
  * [B, bins, T], length int64 [B]; outputs f32 [B, D, T / subsampling], encoded_lengths int64 [B]. Its decoder
  * takes targets int32 [B, U], target_length int32 [B] and two states f32 [layers, B, H], and returns outputs
- * f32 [B, H, U] and the next states; the joiner takes encoder_outputs, decoder_outputs and returns outputs
- * f32 [B, T, U, columns + durations], the blank last of the columns. Or both in one graph, `decoderJoint`.
+ * f32 [B, H, U] and the next states; the joiner takes encoder_outputs and decoder_outputs, and returns
+ * outputs f32 [B, T, U, columns + durations], the blank last of the columns. One graph, `decoderJoint`, may
+ * combine both.
  *
  * @see k2-fsa/sherpa-onnx at 0bfca2c, `scripts/nemo/parakeet-tdt-0.6b-v3/export_onnx.py`;
  *   istupakov/onnx-asr, `src/onnx_asr/models/nemo.py` (one graph)

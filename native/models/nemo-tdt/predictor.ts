@@ -20,7 +20,7 @@ const DECODER_JOINT = {
   outputs: ["outputs", "output_states_1", "output_states_2"],
 } as const satisfies GraphContract;
 
-/** Parakeet's have five, 0 to 4 frames. */
+/** Maximum number of durations; Parakeet's models have five, 0 to 4 frames. */
 const MOST_DURATIONS = 8;
 
 type Answer = InferenceSession.OnnxValueMapType;
@@ -45,7 +45,7 @@ export interface Predictor {
   start(blank: number): Promise<Prediction>;
   /** @param frame `[1, width, 1]` */
   score(frame: Tensor, prediction: Prediction): Promise<Scored>;
-  /** Adds a token. @param states of `score` */
+  /** Adds a token. @param states states that `score` returned */
   next(token: number, states: readonly Tensor[]): Promise<Prediction>;
   release(): Promise<void>;
 }
@@ -71,7 +71,9 @@ export async function loadPredictor(
   return new SplitPredictor(decoder, joiner, fileNameOf(model, "decoder"));
 }
 
-/** Two graphs; the decoder runs once for each token. Exports name its states differently, but order them. */
+/**
+ * Two graphs; the decoder runs once per token. Exports name its states differently, but in the same order.
+ */
 class SplitPredictor implements Predictor {
   readonly #decoder: Graph;
   readonly #joiner: Graph;
@@ -86,7 +88,9 @@ class SplitPredictor implements Predictor {
     this.#outputs = decoder.outputNames.filter((output) => !["outputs", "prednet_lengths"].includes(output));
     if (this.#inputs.length === 0 || this.#inputs.length !== this.#outputs.length) {
       const found = `${this.#inputs.length} and ${this.#outputs.length}`;
-      throw brokenModel(`Cannot load ${name}: inputs and outputs must be as many states, found ${found}`);
+      throw brokenModel(
+        `Cannot load ${name}: inputs and outputs must have equally many states, found ${found}`,
+      );
     }
     this.#zeros = zerosOf(decoder, name, this.#inputs);
   }
@@ -116,7 +120,7 @@ class SplitPredictor implements Predictor {
   }
 }
 
-/** Both in one graph, as onnx-asr exports them. */
+/** The decoder and the joiner in one graph, as in onnx-asr's exports. */
 class JointPredictor implements Predictor {
   readonly #graph: Graph;
   readonly #zeros: readonly Tensor[];

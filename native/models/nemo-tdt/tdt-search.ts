@@ -3,11 +3,11 @@ import { brokenModel } from "../package.js";
 import type { Tokens } from "../tokens.js";
 import type { Prediction, Predictor } from "./predictor.js";
 
-/** Of a frame of the encoder: a token and a blank. */
+/** Rows for each frame of the encoder: a token and a blank. */
 export const ROWS_PER_FRAME = 2;
-/** Log-prob of the outputs that the search has not chosen. */
+/** Log-prob of outputs that the search did not choose. */
 const UNLIKELY = -30;
-/** As sherpa-onnx's: the most tokens of one frame. */
+/** Maximum number of tokens in one frame, as in sherpa-onnx. */
 const TOKENS_PER_FRAME = { durations: 5, none: 10 };
 
 interface Found {
@@ -19,8 +19,8 @@ interface Found {
 
 /**
  * The greedy search of a token-and-duration transducer: each step outputs a token or the blank, and the
- * number of frames to skip, 0 to 4. A joiner without durations is a plain transducer's: a blank skips one
- * frame, a token none.
+ * number of frames to skip, 0 to 4. A joiner without durations belongs to a plain transducer, in which a
+ * blank skips one frame, a token none.
  *
  * @see Xu et al., 2023, "Efficient Sequence Transduction by Jointly Predicting Tokens and Durations";
  *   k2-fsa/sherpa-onnx at 0bfca2c, `offline-transducer-greedy-search-nemo-decoder.cc`
@@ -81,7 +81,7 @@ export class TdtSearch {
   } {
     const { columns, width } = this.#tokens;
     if (logits.length < width) {
-      const rule = `outputs must hold at least ${width} values`;
+      const rule = `outputs must have at least ${width} values`;
       throw brokenModel(`Cannot run ${this.#name}: ${rule}, found ${logits.length}`);
     }
     let token = columns[0]!;

@@ -4,7 +4,8 @@ const UNIT_BYTES = 4;
  * The normalizer of a SentencePiece model: replaces the longest known sequence of bytes at each position. Its
  * rules are a double-array trie of UTF-8 bytes, whose values point into a list of replacements.
  *
- * @see Yata et al., 2007, "A compact static double-array keeping character codes"; the layout is darts-clone's
+ * @see Yata et al., 2007, "A compact static double-array keeping character codes"; the layout is
+ *   darts-clone's
  */
 export class CharacterMap {
   readonly #units: Uint32Array;
@@ -12,7 +13,7 @@ export class CharacterMap {
 
   /**
    * @param map `precompiled_charsmap` of the model: the trie's length in bytes, the trie, the replacements
-   * @throws {RangeError} if the length does not fit the bytes
+   * @throws {RangeError} if the length does not match the bytes
    */
   constructor(map: Uint8Array) {
     const view = new DataView(map.buffer, map.byteOffset, map.byteLength);
@@ -64,10 +65,12 @@ export class CharacterMap {
 }
 
 const ENCODER = new TextEncoder();
-// A byte order mark is a character of the text like others.
+// Keep a byte order mark, which is an ordinary character of the text.
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Bits of a unit: 0 to 7 label, 8 leaf, 9 whether the offset is in units of 256, 10 to 30 offset, 31 value. */
+/**
+ * Bits of a unit: 0 to 7 label, 8 leaf, 9 whether the offset is in units of 256, 10 to 30 offset, 31 value.
+ */
 function labelOf(unit: number): number {
   return (unit & 0x800000ff) >>> 0;
 }

@@ -4,7 +4,7 @@ import type { Mark } from "../../../core/domain/text/display/marks.js";
 const NO_MARK = "<NULL>";
 export const ACRONYM = "<ACRONYM>";
 
-/** Marks of other scripts are written as ours, since Kazakh and Russian text has no others. */
+/** Marks of other scripts are written as ours, since Kazakh and Russian texts have no others. */
 export const MARK_OF_LABEL = {
   [NO_MARK]: "",
   [ACRONYM]: "",

@@ -6,16 +6,16 @@ import { POST_LABELS } from "./labels.js";
 const MANIFEST = z
   .object({
     ...PUNCTUATION_FIELDS,
-    /** Tokens of a window, with its first and last special token: the longest text of the training. */
+    /** Number of tokens in a window, with both special tokens: the longest text of the training. */
     longestTokens: whole(8),
-    /** Tokens that a window shares with the one before it; half of them are taken from each. */
+    /** Number of tokens that a window shares with the previous one; half of them are taken from each. */
     overlapTokens: whole(0).default(16),
     /** Marks in the order of the graph's output. */
     postLabels: z.array(choice(POST_LABELS), { error: "must be a list of marks" }).min(1),
   })
   .superRefine(({ files, longestTokens, overlapTokens }, context) => {
     for (const name of ["model", "tokenizer"])
-      if (!(name in files)) refuse(context, ["files"], `must name "${name}"`);
+      if (!(name in files)) refuse(context, ["files"], `must list "${name}"`);
     if (overlapTokens * 2 > longestTokens)
       refuse(context, ["overlapTokens"], `must be at most half of longestTokens, found ${overlapTokens}`);
   });

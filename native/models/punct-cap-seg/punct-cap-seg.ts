@@ -9,11 +9,14 @@ import { type TokenWindow, tokenWindows } from "./token-windows.js";
 import { type Token, UnigramTokenizer } from "./unigram-tokenizer.js";
 import { type TokenLabels, wordLabels } from "./word-labels.js";
 
-/** In the order of the published graphs: marks before and after a token, its capitals, ends of sentences. */
+/**
+ * Number of outputs, in the order of the published graphs: marks before and after a token, its capitals,
+ * sentence ends.
+ */
 const OUTPUTS = 4;
-/** The special tokens around a window. */
+/** Number of special tokens around a window. */
 const SPECIAL = 2;
-/** Words whose tokens are kept: most words of speech are frequent ones. */
+/** Number of words whose tokens are cached; most words of speech are frequent. */
 const MAX_CACHED_WORDS = 20_000;
 
 /**
@@ -34,11 +37,11 @@ export class PunctCapSeg implements PunctuationModel {
     this.#manifest = manifest;
   }
 
-  /** @throws {ServiceError} `MODEL_BROKEN` with the file and what is wrong with it */
+  /** @throws {ServiceError} `MODEL_BROKEN` with the file and the reason */
   static async load(model: ModelPackage<PunctCapSegManifest>, options: GraphOptions): Promise<PunctCapSeg> {
     const bytes = await readPackageFile(model, "tokenizer");
     const tokenizer = tokenizerOf(bytes, fileNameOf(model, "tokenizer"));
-    // Exports may name their outputs differently, but not order them so.
+    // Exports may name their outputs differently, but not order them differently.
     const graph = await loadGraph(model, { file: "model", inputs: ["input_ids"], outputs: [] }, options);
     const found = graph.outputNames.length;
     if (found === OUTPUTS) return new PunctCapSeg(graph, tokenizer, model.manifest);
@@ -93,7 +96,7 @@ export class PunctCapSeg implements PunctuationModel {
     const { postLabels } = this.#manifest;
     const width = capitals!.size / ids.length;
     return tokens.slice(from, to).map(({ text }, nth) => {
-      // After the special token at the start.
+      // Skip the special token at the start.
       const at = from - first + nth + 1;
       return {
         text,

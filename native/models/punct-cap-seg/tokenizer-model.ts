@@ -25,7 +25,7 @@ const UNIGRAM = 1;
  * Reads a SentencePiece model with unigram pieces.
  *
  * @see https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto
- * @throws {RangeError} if the bytes are no such model, or one of a kind that is not supported
+ * @throws {RangeError} if the bytes are not a SentencePiece model, or not a unigram one
  */
 export function readTokenizerModel(bytes: Uint8Array): TokenizerModel {
   const read = { pieces: [] as Piece[], trainer: { ...TRAINER }, normalizer: { ...NORMALIZER } };
@@ -35,7 +35,7 @@ export function readTokenizerModel(bytes: Uint8Array): TokenizerModel {
   if (trainer.kind !== UNIGRAM) throw new RangeError("its pieces must be unigrams");
   if (trainer.hasByteFallback) throw new RangeError("byte fallback is not supported");
   if (trainer.endsWithSpaces || !normalizer.escapesSpaces)
-    throw new RangeError("spaces must start pieces, as ▁");
+    throw new RangeError("pieces must start with a space, written as ▁");
   return { pieces, ...trainer, ...normalizer };
 }
 

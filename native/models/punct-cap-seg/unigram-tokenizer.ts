@@ -1,9 +1,9 @@
 import { CharacterMap } from "./character-map.js";
 import { PIECE, readTokenizerModel } from "./tokenizer-model.js";
 
-/** Starts a word. */
+/** Marks the start of a word. */
 export const SPACE = "▁";
-/** How much less likely an unknown character is than the least likely piece. */
+/** Log-prob of an unknown character below that of the least likely piece. */
 const UNKNOWN_PENALTY = 10;
 
 /** A piece of a text, and its row in the model's vocabulary. */
@@ -32,7 +32,7 @@ export class UnigramTokenizer {
   readonly #addsDummyPrefix: boolean;
   readonly #removesExtraSpaces: boolean;
 
-  /** @throws {RangeError} if the bytes are no model of this kind */
+  /** @throws {RangeError} if the bytes are not a model of this kind */
   constructor(bytes: Uint8Array) {
     const model = readTokenizerModel(bytes);
     const { pieces, characterMap } = model;

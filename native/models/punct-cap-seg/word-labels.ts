@@ -9,21 +9,21 @@ export interface TokenLabels {
   readonly post: PostLabel;
   /** Whether each character is a capital; ▁ counts as one. */
   readonly capitals: readonly boolean[];
-  /** A sentence ends after it. */
+  /** Whether a sentence ends after it. */
   readonly isEnd: boolean;
 }
 
 export interface WordLabels {
   readonly mark: Mark;
   readonly case: Case;
-  /** The word with capitals or full stops inside; null if `case` says all. */
+  /** The word with inner capitals or full stops; null if `case` describes all of them. */
   readonly spelling: string | null;
 }
 
 /**
  * Combines the labels of a word's pieces. Marks inside a word are dropped.
  *
- * @param isLast the text ends with this word, so a full stop needs no end of a sentence
+ * @param isLast whether the text ends with this word, so that a full stop needs no sentence end
  */
 export function wordLabels(word: string, tokens: readonly TokenLabels[], isLast: boolean): WordLabels {
   const last = tokens.at(-1);

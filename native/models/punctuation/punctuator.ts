@@ -46,7 +46,7 @@ export class Punctuator implements PunctuationModel {
 
   /**
    * Loads a package whose files have the hashes in its manifest.
-   * @throws {ServiceError} `MODEL_BROKEN` with the file and what is wrong with it
+   * @throws {ServiceError} `MODEL_BROKEN` with the file and the reason
    */
   static async loadPackage(
     model: ModelPackage<PunctuationManifest>,

@@ -9,8 +9,8 @@ const SIZE = 128;
 const GATES = 3;
 
 /**
- * The causal half of the punctuation model: the probability that a sentence is over, from the words so far
- * alone.
+ * The causal half of the punctuation model: estimates the probability that a sentence is complete, from the
+ * words so far alone.
  *
  * A word costs 83,000 multiplications, about 0.1 ms of a core; replacing the last word, as partials do, costs
  * 34,000. It is synchronous, so that an endpointer can call it between two frames.
@@ -58,7 +58,7 @@ export class SentenceEnds {
     return { state: next, gates: null };
   }
 
-  /** Computed once for all words that follow the same text. */
+  /** Computes the gates once for all words that follow the same text. */
   #gatesOf(place: Place): Float32Array {
     if (place.gates !== null) return place.gates;
     place.gates = new Float32Array(GATES * SIZE);

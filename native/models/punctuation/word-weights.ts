@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { WORD_FEATURES, writeWordFeatures } from "../../../core/domain/text/display/word-features.js";
 
-/** The shipped package, from `dist/native/models/punctuation`. */
+/** Path of the shipped package, from `dist/native/models/punctuation`. */
 export const PUNCTUATION_FOLDER = join(import.meta.dirname, "../../../../models/punctuation-v1");
 /** Length of a word's embedding. */
 export const WORD_WIDTH = 88;
-/** Embeddings kept: 1.5 MB. */
+/** Number of cached embeddings: 1.5 MB. */
 const KEPT_WORDS = 4_096;
 
 interface TensorEntry {
@@ -28,7 +28,7 @@ export class WordWeights {
   readonly #table: Int8Array;
   readonly #scales: Float32Array;
   readonly #features = new Int32Array(WORD_FEATURES);
-  /** Half of the words of a text are repetitions. */
+  /** Cached because half of the words of a text are repetitions. */
   readonly #embedded = new LRUCache<string, Float32Array>({ max: KEPT_WORDS });
 
   /** Reads 4 MB, synchronously. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DIARIZATION_FIELDS, type PackageSchema } from "../manifest.js";
 import { between, refuse, whole } from "../rules.js";
 
-/** Numbers of the published segmentation-3.0 and of its usual pipeline; a manifest may override them. */
+/** Defaults for the published segmentation-3.0 and its usual pipeline; a manifest may override them. */
 const MANIFEST = z
   .object({
     ...DIARIZATION_FIELDS,
@@ -21,7 +21,7 @@ const MANIFEST = z
   })
   .superRefine(({ files, windowSamples, shiftSamples }, context) => {
     for (const name of ["segmentation", "embedding"])
-      if (!(name in files)) refuse(context, ["files"], `must name "${name}"`);
+      if (!(name in files)) refuse(context, ["files"], `must list "${name}"`);
     if (shiftSamples > windowSamples)
       refuse(context, ["shiftSamples"], `must be at most windowSamples, found ${shiftSamples}`);
   });

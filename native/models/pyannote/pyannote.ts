@@ -70,7 +70,7 @@ export class Pyannote implements SpeakerModel {
     return { frames, embeddings };
   }
 
-  /** Embeds one speaker's speech; null if it is too short for a frame, or the graph finds no numbers. */
+  /** Embeds one speaker's speech; null if it is too short for a frame, or the graph outputs NaN. */
   async embed(pcm: Float32Array): Promise<Float32Array | null> {
     const bins = this.manifest.melBins;
     const features = withoutMean(this.#logMel.compute(pcm), bins);
@@ -117,5 +117,5 @@ function withoutMean(features: Float32Array, bins: number): Float32Array {
 
 function floats({ data }: Tensor): Float32Array {
   if (data instanceof Float32Array) return data;
-  throw brokenModel("Cannot tell speakers apart: the graph's output must be float32");
+  throw brokenModel("Cannot label speakers: the graph's output must be float32");
 }

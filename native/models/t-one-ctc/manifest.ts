@@ -6,7 +6,7 @@ import {
   type PublicRecognizerManifest,
 } from "../public-recognizer-manifest.js";
 
-/** `MEAN_TIME_BIAS` of T-one's own pipeline: mean delay from a letter to its row. */
+/** `MEAN_TIME_BIAS` from T-one's own pipeline: mean delay from a letter to its row. */
 const EMISSION_DELAY_SECONDS = 0.33;
 
 export const T_ONE_CTC_PACKAGE = manifestOnly<PublicRecognizerManifest>(

@@ -17,16 +17,19 @@ const CONTRACT = {
 } as const satisfies GraphContract;
 
 const RATE = { fromHz: 16_000, toHz: 8_000 } as const;
-/** Samples of ours per sample of the graph. */
+/** Number of our samples per sample of the graph. */
 const RATIO = RATE.fromHz / RATE.toHz;
-/** `PADDING` of T-one's own pipeline, 0.3 s after the audio; before it is a chunk, as in training. */
+/**
+ * `PADDING` from T-one's own pipeline, 0.3 s after the audio; before the audio it is one chunk, as in
+ * training.
+ */
 const TAIL_SAMPLES = 0.3 * RATE.fromHz;
 
 /**
  * Loads T-one, a streaming conformer with a CTC head for telephone speech: signal int32 (in some exports
  * int16) [B, 2400, 1], samples of 16 bits at 8 kHz; state float16 [B, 219729]; logprobs f32 [B, 10, 35], rows
- * of 30 ms; state_next. Features and caches are inside. The model was trained with 300 ms of silence before
- * and after the audio; that before it is read once, at load.
+ * of 30 ms; state_next. The graph contains features and caches. The model was trained with 300 ms of silence
+ * before and after the audio; the silence before it is read once, at load.
  *
  * @see voicekit-team/T-one at 5b62318, `tone/scripts/export.py`, and at 437ebcf, `tone/pipeline.py` (padding,
  *   delay); k2-fsa/sherpa-onnx at 001b311, `sherpa-onnx/csrc/online-t-one-ctc-model.cc`
@@ -91,7 +94,7 @@ class TOneGraph implements ChunkGraph {
     return rows;
   }
 
-  /** Reads the silence before each utterance, whose rows are not needed. */
+  /** Reads the silence that precedes each utterance; its rows are not needed. */
   async readSilence(): Promise<void> {
     const { start, end } = this.spanOf(0);
     const state = this.initial();
@@ -108,7 +111,7 @@ class TOneGraph implements ChunkGraph {
   }
 }
 
-/** Samples have 16 bits, in the integers that the export takes. */
+/** Returns a function that makes the graph's input from 16-bit samples, in the export's integer type. */
 function signalMaker(graph: Graph, name: string, chunkSamples: number): (samples: Int16Array) => Tensor {
   const signal = graph.inputMetadata.find((input) => input.name === "signal");
   const type = signal?.isTensor ? signal.type : undefined;

@@ -1,10 +1,10 @@
 import { Tensor } from "onnxruntime-node";
 
-/** Length of the first window of a whole answer. */
+/** Length of the first window of a whole response. */
 const FIRST_FRAMES = 64;
-/** Frames in each later window; context is computed twice. */
+/** Number of frames in each later window; context is computed twice. */
 const NEXT_FRAMES = 384;
-/** The shortest windows of a stream: its first, and those after it. */
+/** Minimum lengths of a stream's windows: the first, and those after it. */
 const LEAST_FIRST_FRAMES = 24;
 const LEAST_NEXT_FRAMES = 64;
 

@@ -3,7 +3,7 @@ import { type PackageSchema, requireVoices, SYNTHESIZER_FIELDS } from "../manife
 import { number, refuse, text, whole } from "../rules.js";
 import { BEGIN, END, PAD, type PhonemeIds } from "./phoneme-ids.js";
 
-/** Any other text could be an option, or a path to espeak-ng's data. */
+/** Only this format is accepted: any other text could be an option, or a path to espeak-ng's data. */
 const ESPEAK_VOICE = /^[a-z][\w-]{0,31}$/i;
 
 /**
@@ -32,19 +32,19 @@ const MANIFEST = z
     durations: text().optional(),
     /** Frames on each side on which the decoder's samples depend, for a graph in two halves. */
     decoderContextFrames: whole(0).default(HIFI_GAN_REACH_FRAMES),
-    /** Largest part of a streamed text that one run speaks; default: `clauses` unless the graph is split. */
+    /** Longest part of a streamed text that one run speaks; default: `clauses` unless the graph is split. */
     pieces: z.enum(["sentence", "clauses"], { error: "must be sentence or clauses" }).optional(),
   })
   .superRefine(requireVoices)
   .superRefine(({ files }, context) => {
     if ("config" in files === "symbols" in files) {
-      refuse(context, ["files"], 'must name either "config" (Piper) or "symbols" (MMS)');
+      refuse(context, ["files"], 'must list either "config" (Piper) or "symbols" (MMS)');
     }
     if ("model" in files === "encoder" in files || "encoder" in files !== "decoder" in files) {
-      refuse(context, ["files"], 'must name either "model" or "encoder" and "decoder"');
+      refuse(context, ["files"], 'must list either "model" or "encoder" and "decoder"');
     }
     if ("encoder" in files && "symbols" in files) {
-      refuse(context, ["files"], 'must name "config" beside "encoder"');
+      refuse(context, ["files"], 'must list "config" if it lists "encoder"');
     }
   });
 
@@ -61,10 +61,10 @@ const PHONEME_IDS = z
 /** A voice's `.onnx.json`, as Piper writes it; other fields are ignored. */
 const CONFIG = z
   .object({
-    audio: z.object({ sample_rate: number() }, { error: "must say sample_rate" }),
+    audio: z.object({ sample_rate: number() }, { error: "must contain sample_rate" }),
     espeak: z
       .object({
-        voice: text().regex(ESPEAK_VOICE, { error: "must be a voice of espeak-ng" }),
+        voice: text().regex(ESPEAK_VOICE, { error: "must be an espeak-ng voice" }),
       })
       .optional(),
     phoneme_type: z
@@ -77,7 +77,7 @@ const CONFIG = z
   })
   .superRefine(({ phoneme_type, espeak }, context) => {
     if (phoneme_type === "espeak" && espeak === undefined) {
-      refuse(context, ["espeak", "voice"], "must be a voice of espeak-ng, found undefined");
+      refuse(context, ["espeak", "voice"], "must be an espeak-ng voice, found undefined");
     }
   });
 

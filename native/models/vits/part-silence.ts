@@ -1,4 +1,4 @@
-/** Silence between the parts of a sentence without a mark, on each side. */
+/** Silence at a cut between two parts of a sentence without a mark, on each side. */
 const JOIN_SECONDS = 0.02;
 /** The longest pause at a mark. */
 const MARK_SECONDS = 0.25;
@@ -9,13 +9,13 @@ const QUIET = 0.01;
 export interface PartEnds {
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** The part ends with a mark. */
+  /** Whether the part ends with a mark. */
   readonly hasMark: boolean;
 }
 
 /**
- * Returns the samples `[start, end)` to keep of a sentence's part. A graph surrounds each part with silence
- * that the sentence has only at its ends; the pause of a mark is part of the part before it.
+ * Returns the samples `[start, end)` to keep of a sentence's part. A graph surrounds each part with silence,
+ * which the sentence has only at its ends; a mark's pause belongs to the part before it.
  */
 export function keptSamples(
   samples: Float32Array,

@@ -1,4 +1,4 @@
-/** Ids by phoneme, which is one code point. */
+/** Ids by phoneme; a phoneme is one code point. */
 export type PhonemeIds = Readonly<Record<string, readonly number[]>>;
 
 export const PAD = "_";
@@ -10,7 +10,7 @@ export interface EncodedSentence {
   readonly ids: BigInt64Array;
   /** `[phonemes + 1]`: index in `ids` of each phoneme (its padding follows), and of the end mark. */
   readonly starts: Int32Array;
-  /** Number of phonemes without an id; they are left out. */
+  /** Number of phonemes without an id, which are dropped. */
   readonly unknown: number;
 }
 

@@ -3,12 +3,12 @@ import { BREAK, type Break, breaksBetween } from "../../phonemes/phrase-breaks.j
 const MARK = /[.,?!:;]/u;
 const SOUND = /[\p{L}\p{N}]/u;
 const STRESS = "ˈ";
-/** A part this much above its limit is not cut: the rest would be a few sounds. */
+/** A part that exceeds its limit by less than this factor is not cut: the rest would be a few sounds. */
 const TOLERANCE = 1.25;
-/** The earliest places, as shares of the limit, of cuts at a mark and before a conjunction. */
+/** Earliest positions of cuts at a mark and before a conjunction, as shares of the limit. */
 const EARLIEST: Readonly<Partial<Record<Break, number>>> = { [BREAK.mark]: 0.3, [BREAK.conjunction]: 0.5 };
 
-/** Where a sentence can be cut: its part ends before `end`, the next one starts at `next`. */
+/** Where a sentence can be cut: a part ends before `end`, the next one starts at `next`. */
 interface Cut {
   readonly end: number;
   readonly next: number;
@@ -24,7 +24,7 @@ export class SentenceParts {
   readonly #cuts: readonly Cut[];
   #from = 0;
 
-  /** @param words the sentence's words as written, if their number is that of the phonemes' words */
+  /** @param words the sentence's written words, if there are as many as in the phonemes */
   constructor(phonemes: readonly string[], words: readonly string[] | null) {
     this.#phonemes = phonemes;
     this.#cuts = cutsOf(phonemes, words);
@@ -38,7 +38,9 @@ export class SentenceParts {
     return this.#from >= this.#phonemes.length;
   }
 
-  /** Returns the next part: at most `limit` symbols if there is a cut before that, else up to the next cut. */
+  /**
+   * Returns the next part: at most `limit` symbols if there is a cut before that, else up to the next cut.
+   */
   next(limit: number): readonly string[] {
     const from = this.#from;
     const isRestShort = this.#phonemes.length - from <= limit * TOLERANCE;
@@ -67,7 +69,7 @@ export function countWords(phonemes: readonly string[]): number {
 function cutsOf(phonemes: readonly string[], words: readonly string[] | null): Cut[] {
   const said = wordsIn(phonemes);
   const ranks = words === null || words.length !== said.length ? null : breaksBetween(words);
-  // Without the text: a word without stress leans on the next one.
+  // Without the text, a word without stress is assumed to belong to the next one.
   const hasStress = phonemes.includes(STRESS);
   return said.slice(1).flatMap(({ start }, index) => {
     const { start: wordStart, end } = said[index]!;
@@ -80,7 +82,7 @@ function cutsOf(phonemes: readonly string[], words: readonly string[] | null): C
   });
 }
 
-/** The sounds of each word, without marks: `[start, end)` in the phonemes. */
+/** Returns the sounds of each word, without marks: `[start, end)` in the phonemes. */
 function wordsIn(phonemes: readonly string[]): { readonly start: number; readonly end: number }[] {
   const words: { start: number; end: number }[] = [];
   let start = 0;

@@ -50,12 +50,12 @@ async function openEspeak(model: ModelPackage<VitsManifest, VitsContents>): Prom
   const { voice } = config.espeak;
   const espeak = new Espeak({ voice, program });
   try {
-    // Report an unknown language now, not with the first sentence.
+    // Report an unknown language now, not at the first sentence.
     await espeak.read("а", new AbortController().signal);
   } catch (error) {
     espeak.close();
     const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message;
-    const rule = `espeak.voice must be a voice of espeak-ng that speaks, found ${voice}: ${reason}`;
+    const rule = `espeak.voice must be a working espeak-ng voice, found ${voice}: ${reason}`;
     throw brokenModel(`Cannot load ${fileNameOf(model, "config")}: ${rule}`, error);
   }
   return espeak;

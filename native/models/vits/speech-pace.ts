@@ -1,17 +1,20 @@
 /** Share of a new measurement in the estimate. */
 const NEW_SHARE = 0.5;
-/** Work until the first sound of a stream, in seconds; and of any part, since shorter ones sound worse. */
+/**
+ * Work before a stream's first sound, in seconds; also the minimum for any part, since shorter ones sound
+ * worse.
+ */
 const FIRST_WORK_SECONDS = 0.5;
-/** The same if reading and encoding the text have taken most of it. */
+/** Minimum work for the first sound, if reading and encoding the text took most of the time. */
 const LEAST_FIRST_WORK_SECONDS = 0.25;
-/** Share of the buffered speech that may pass until the next part is there. */
+/** Share of the buffered speech that may play before the next part must arrive. */
 const BUFFER_SHARE = 0.8;
 
 /** Measured work, per unit of the graph's input. */
 export class WorkPace {
   #secondsPerUnit: number;
 
-  /** @param secondsPerUnit until the first measurement */
+  /** @param secondsPerUnit estimate until the first measurement */
   constructor(secondsPerUnit: number) {
     this.#secondsPerUnit = secondsPerUnit;
   }

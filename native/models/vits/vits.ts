@@ -42,7 +42,7 @@ const DEFAULTS = { noiseScale: 0.667, lengthScale: 1, durationNoiseScale: 0.8 };
 const SENTENCE_SILENCE_SECONDS = 0.2;
 const FADE_SECONDS = 0.005;
 const MARK = /[.,?!:;]$/u;
-/** Before the first measurement: at about the pace of speech. */
+/** Estimate before the first measurement: about the pace of speech. */
 const SECONDS_PER_SYMBOL = 0.06;
 const SECONDS_PER_FRAME = 0.01;
 
@@ -54,7 +54,7 @@ interface Graphs {
   readonly decoder: Graph | null;
 }
 
-/** A piece while it is spoken. */
+/** A piece that is being spoken. */
 interface Speaking {
   readonly job: SynthesisJob;
   readonly turn: PieceTurn;
@@ -64,7 +64,7 @@ interface Speaking {
   samples: number;
 }
 
-/** A part of a sentence, or all of it. */
+/** A sentence or a part of one. */
 interface Part {
   readonly phonemes: readonly string[];
   readonly isFirst: boolean;
@@ -78,8 +78,8 @@ interface Part {
  * export, the encoder outputs z f32 [1, channels, T], y_mask [1, 1, T] and g if there are speakers; its
  * decoder runs in windows.
  *
- * A streamed sentence of a graph that cannot run in windows is synthesized in parts (`pieces`): each as long
- * as the buffered speech allows, by the measured pace of this worker.
+ * A streamed sentence of a graph that cannot run in windows is synthesized in parts (`pieces`): each is as
+ * long as the buffered speech allows, by the measured pace of this worker.
  *
  * Phonemes come from espeak-ng, which must be installed. The graph draws the noise: equal jobs give different
  * samples, unless both noise scales are 0 or the graph has an input `seed`, int64 [1]. `nfe` of a request has
@@ -132,7 +132,7 @@ export class Vits implements PieceModel {
     return new Vits(model, await loadGraphs(model, options), reader, nowMs);
   }
 
-  /** Number of phonemes and characters left out so far, because they have no id. */
+  /** Number of phonemes and characters dropped so far because they have no id. */
   get unknownPhonemes(): number {
     return this.#unknownPhonemes;
   }
@@ -260,7 +260,7 @@ export class Vits implements PieceModel {
     await this.#give(new Float32Array(samples), speaking, 0, samples);
   }
 
-  /** Remembers when each phoneme of a part begins, if the graph reports it. */
+  /** Records when each phoneme of a part starts, if the graph reports it. */
   #say(
     { phonemes }: Part,
     starts: Float64Array | null,
@@ -272,7 +272,7 @@ export class Vits implements PieceModel {
     said.push({ phonemes, samples });
   }
 
-  /** Returns the part's sample at which each phoneme begins; null if the graph has no durations. */
+  /** Returns the part's sample at which each phoneme starts; null if the graph has no durations. */
   #startsOf({ starts }: EncodedSentence, answer: Answer): Float64Array | null {
     const { durations, hopSamples } = this.manifest;
     if (durations === undefined) return null;
@@ -285,7 +285,7 @@ export class Vits implements PieceModel {
     });
   }
 
-  /** Not a single phoneme has an id. */
+  /** Returns whether none of the phonemes has an id. */
   #isUnknown(phonemes: readonly string[]): boolean {
     return this.#reader.encode(phonemes).unknown === phonemes.length;
   }

@@ -5,7 +5,7 @@ const OUTER_SIGNS = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu;
 /** A sentence of a piece, or a part of one, with its timing. */
 export interface SaidSentence {
   readonly phonemes: readonly string[];
-  /** `[phonemes + 1]`: samples of the piece at which each phoneme begins, and at which the last one ends. */
+  /** `[phonemes + 1]`: samples of the piece at which each phoneme starts, and at which the last one ends. */
   readonly samples: Float64Array;
 }
 

@@ -19,7 +19,7 @@ const ENCODER = {
   outputs: ["encoder_out", "encoder_out_lens"],
 } as const satisfies GraphContract;
 const SUBSAMPLING = 4;
-/** Fewer give no frame after the convolutions at the encoder's start. */
+/** Minimum number of frames; the convolutions at the encoder's start make none from fewer. */
 const LEAST_FRAMES = 9;
 
 /**
@@ -58,7 +58,7 @@ export async function loadZipformerTransducer(
       const count = Number((answer["encoder_out_lens"]!.data as BigInt64Array)[0]);
       const encoded = answer["encoder_out"]!.data as Float32Array;
       if (encoded.length >= count * graphs.width) return encoded.subarray(0, count * graphs.width);
-      throw brokenModel(`Cannot run ${name}: encoder_out must hold ${count} frames of ${graphs.width}`);
+      throw brokenModel(`Cannot run ${name}: encoder_out must have ${count} frames of ${graphs.width}`);
     },
     search: (encoded) => greedy.advance(encoded, greedy.initial(), 0),
     remember: (rows, encoded) => searched.remember(rows, encoded),

@@ -11,7 +11,7 @@ import {
 
 export interface Zipformer2CtcManifest extends FeatureRecognizerManifest, StreamShape {}
 
-/** The same in every export. */
+/** Subsampling of every export. */
 const SUBSAMPLING = 4;
 
 export const ZIPFORMER2_CTC_PACKAGE = manifestOnly<Zipformer2CtcManifest>(

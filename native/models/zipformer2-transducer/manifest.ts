@@ -8,12 +8,12 @@ import {
 import { whole } from "../rules.js";
 
 export interface TransducerManifest extends PublicRecognizerManifest {
-  /** Paths of the beam search over finals and files. */
+  /** Number of paths in the beam search over finals and files. */
   readonly activePaths: number;
 }
 
 const FILES = ["encoder", "decoder", "joiner", "vocabulary"];
-/** As sherpa-onnx's `max_active_paths`. */
+/** Default of sherpa-onnx's `max_active_paths`. */
 const ACTIVE_PATHS = 4;
 
 /** Makes the manifest fields of transducers. */

@@ -5,7 +5,7 @@ import type { Hypotheses, Hypothesis } from "../../../core/domain/decoding/prefi
 import type { StatelessGraphs } from "./stateless-graphs.js";
 import { ROWS_PER_FRAME, UNLIKELY } from "./transducer-search.js";
 
-/** Outputs of a path's frame that hot words may lift into the beam. */
+/** Number of outputs of a path's frame that hot words may lift into the beam. */
 const CANDIDATES = 16;
 
 /** A path's output at a frame. */
@@ -17,7 +17,7 @@ interface Step {
 }
 
 interface Path {
-  /** The tokens, for finding equal texts. */
+  /** Key made of the tokens, to find equal texts. */
   readonly key: string;
   readonly length: number;
   readonly context: BigInt64Array;
@@ -103,7 +103,7 @@ export class ModifiedBeamSearch {
     });
   }
 
-  /** Extends the best paths; those that become the same text are summed. */
+  /** Extends the best paths; sums those whose texts become equal. */
   #keepBest(candidates: readonly Candidate[]): Path[] {
     // The sort is stable, so ties go to the better path, then to the lower column.
     const kept = [...candidates].sort((a, b) => b.score - a.score).slice(0, this.#activePaths);
@@ -156,7 +156,7 @@ export class ModifiedBeamSearch {
     return rows;
   }
 
-  /** `<unk>` is no text: it counts as a blank. */
+  /** Returns whether an output is text; `<unk>` is not, and counts as a blank. */
   #isText(token: number): boolean {
     const { columns, unknown } = this.#graphs.tokens;
     return token !== 0 && columns[token] !== unknown;

@@ -3,8 +3,8 @@ import type { Hypotheses, TokenSearch } from "../../../core/domain/decoding/pref
 import type { ModifiedBeamSearch } from "./modified-beam-search.js";
 
 /**
- * The encoder's output of utterances whose rows a transducer has returned, for a search through its graphs.
- * Workers pass rows on as they are, so the rows identify the utterance; they are forgotten together.
+ * The encoder's output for utterances whose rows a transducer returned, for a search through its graphs.
+ * Workers pass rows on unchanged, so the rows identify the utterance; both are released together.
  */
 export class SearchedRows {
   readonly #search: ModifiedBeamSearch;
@@ -19,7 +19,7 @@ export class SearchedRows {
     this.#encoded.set(rows, encoded);
   }
 
-  /** @param fallback searches rows of other origin */
+  /** @param fallback search for rows from elsewhere */
   over(fallback: TokenSearch): TokenSearch {
     return {
       search: (rows, frames, hotWords) => fallback.search(rows, frames, hotWords),

@@ -13,9 +13,9 @@ const JOINER = {
   outputs: ["logit"],
 } as const satisfies GraphContract;
 
-/** Decoder and joiner of a transducer whose decoder depends on the last tokens only. */
+/** Decoder and joiner of a transducer whose decoder depends only on the last tokens. */
 export class StatelessGraphs {
-  /** Floats per frame of the encoder's output. */
+  /** Number of floats per frame of the encoder's output. */
   readonly width: number;
   readonly tokens: Tokens;
   readonly #decoder: Graph;

@@ -2,9 +2,9 @@ import { Tensor } from "onnxruntime-node";
 import type { StreamState } from "../stream-caches.js";
 import type { StatelessGraphs } from "./stateless-graphs.js";
 
-/** A frame's token, and a blank after it: a transducer may output a token twice in a row, CTC may not. */
+/** A frame has a token, then a blank: transducers may output a token twice in a row, but CTC may not. */
 export const ROWS_PER_FRAME = 2;
-/** Log-prob of the outputs that the search has not chosen. */
+/** Log-prob of outputs that the search did not choose. */
 export const UNLIKELY = -30;
 
 /**
@@ -13,7 +13,7 @@ export const UNLIKELY = -30;
  * stream's state is the decoder's output and its last tokens.
  */
 export class TransducerSearch {
-  /** Tensors of a stream's state. */
+  /** Number of tensors in a stream's state. */
   static readonly stateCount = 2;
   readonly #graphs: StatelessGraphs;
   /** Columns that may be output, the blank first. */

@@ -22,15 +22,15 @@ const ENCODER = {
   inputs: ["x", "cached_key_0", "embed_states", "processed_lens"],
   outputs: ["encoder_out", "new_cached_key_0", "new_embed_states", "new_processed_lens"],
 } as const satisfies GraphContract;
-/** Feature frames that a window has more than a chunk: `pad_length` of the export. */
+/** Number of feature frames by which a window exceeds a chunk: `pad_length` of the export. */
 const PAD_FRAMES = 13;
 const SUBSAMPLING = 4;
 
 /**
  * Loads a streaming zipformer2 transducer with a stateless decoder, exported by icefall: the encoder as in
  * `zipformer2-ctc`, with encoder_out f32 [N, chunk / 4, D]; y int64 [N, context], decoder_out f32 [N, D];
- * encoder_out, decoder_out f32 [N, D], logit f32 [N, outputs]. The length of a chunk is the graph's own. The
- * greedy search writes partials, the beam search finals: one token per frame at most, as sherpa-onnx's.
+ * encoder_out, decoder_out f32 [N, D], logit f32 [N, outputs]. The graph sets the length of a chunk. The
+ * greedy search provides partials, the beam search finals: at most one token per frame, as in sherpa-onnx.
  *
  * @see k2-fsa/icefall at 0b63b87, `egs/librispeech/ASR/zipformer/export-onnx-streaming.py`;
  *   k2-fsa/sherpa-onnx at 001b311, `sherpa-onnx/csrc/online-zipformer2-transducer-model.cc`
@@ -98,7 +98,7 @@ class TransducerGraph implements ChunkGraph {
     return this.#features.spanOf(chunk);
   }
 
-  /** The encoder's caches, then the search's state; later the encoder's output of each chunk. */
+  /** The encoder's caches and then the search's state; later also the encoder's output of each chunk. */
   initial(): StreamState {
     return [...this.#caches.initial(), ...this.#search.initial()];
   }

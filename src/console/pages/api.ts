@@ -31,7 +31,7 @@ export interface Session {
   /** Parts of the API served at this address; absent if nobody is signed in. */
   readonly serve?: readonly ServedPart[];
 }
-export type KeyEndpoint = "tts" | "transcribe" | "live" | "jobs" | "account:read";
+export type KeyEndpoint = "tts" | "transcribe" | "live" | "jobs" | "account:read" | "account:write";
 export interface ApiKey {
   readonly id: string;
   readonly prefix: string;

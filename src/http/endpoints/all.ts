@@ -14,6 +14,7 @@ import { speechHandlers } from "./speech.js";
 import { synthesisHandlers } from "./synthesis.js";
 import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
+import { vocabularyHandlers } from "./vocabulary.js";
 
 /**
  * Creates all HTTP routes of the public API. If an operation of the endpoint table has no handler, this does
@@ -33,6 +34,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...tokenHandlers(deps),
     ...realtimeHandlers(deps),
     ...accountHandlers(deps),
+    ...vocabularyHandlers(deps),
   };
   const routes = HTTP_OPERATIONS.map((operation) => {
     const [method, path] = operation.split(" ") as [Route["method"], string];

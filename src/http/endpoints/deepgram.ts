@@ -15,6 +15,7 @@ import {
   parseListenUrl,
 } from "../../../core/protocol/listen-file-query.js";
 import { toListenTranscript } from "../../../core/protocol/listen-file-response.js";
+import { pickedDefaults } from "../../../core/protocol/organization-defaults.js";
 import { parseSpeakQuery, parseSpeakRequest, type SpeechFormat } from "../../../core/protocol/speak-query.js";
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
 import { admit } from "../admit.js";
@@ -56,6 +57,7 @@ async function listen(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls
   const wishes = {
     ...{ model: options.model.name, hotWords: options.hotWords, reading: options.reading },
     channels: options.channels,
+    ...pickedDefaults(options),
     ...(options.diarize && { speakers: { count: null } }),
   };
   const wanted = () => ({ fingerprintParts: fingerprintOf(options), wishes, answer });

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { requireDiarization } from "../../../core/domain/catalog/catalog.js";
+import type { HotWord } from "../../../core/domain/decoding/hot-words.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Job, JobOptions } from "../../../core/domain/jobs/job.js";
+import { withStoredHotWords } from "../../../core/domain/vocabulary.js";
 import type { Caller } from "../../../core/ports/conversations.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
 import { ENDLESS_ROOM } from "../../../core/ports/spool-room.js";
@@ -17,12 +19,13 @@ import {
 import { jobBody, requestedResult } from "../../../core/protocol/job-response.js";
 import type { JobEndBody, JobsBody, WebhookSecretBody } from "../../../core/protocol/job-schemas.js";
 import { readQuery } from "../../../core/protocol/query.js";
+import type { TranscribeOptions } from "../../../core/protocol/transcribe-query.js";
 import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
 import { type AdmitDeps, admit } from "../admit.js";
 import { uploadOf } from "../audio-source.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { fingerprintOf, idempotencyKey } from "../once-by-key.js";
+import { defaultsForFingerprint, fingerprintOf, idempotencyKey } from "../once-by-key.js";
 import type { Handlers, PathParams, RouteDeps } from "../router.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../spool.js";
 import { srtOf, vttOf } from "../subtitles.js";
@@ -96,15 +99,27 @@ async function submit(exchange: Exchange, deps: JobDeps): Promise<void> {
   };
   const { url = null } = upload;
   // The default model may change between two attempts at the same request.
-  const meaning = [options, asked.isModelNamed, webhookUrl, url];
+  const meaning = [options, asked.isModelNamed, webhookUrl, url, ...defaultsForFingerprint(asked)];
+  const heard = { ...options, hotWords: await preferredWords(asked, caller, deps) };
   const job = (sha256: string | null): NewJob => ({
     ...{ organizationId: caller.identity.organizationId, keyId: caller.identity.keyId },
-    ...{ options, url, webhookUrl, fileName: shownFileName(upload.fileName) },
+    ...{ options: heard, url, webhookUrl, fileName: shownFileName(upload.fileName) },
     idempotencyKey: key,
     fingerprint: key === null ? null : fingerprintOf(request, ...meaning, sha256),
   });
   if (url !== null) return accept(exchange, await deps.jobs.submit(job(null), null));
   await submitUpload({ exchange, deps, caller, upload, job });
+}
+
+/** Returns the job's hot words with those that the organization has stored now, not when the job runs. */
+async function preferredWords(
+  { hotWords, model, organizationDefaults }: TranscribeOptions,
+  { identity }: Caller,
+  { vocabularies }: JobDeps,
+): Promise<readonly HotWord[]> {
+  if (organizationDefaults === false) return hotWords;
+  const stored = await vocabularies.of(identity.organizationId);
+  return withStoredHotWords(hotWords, stored.hotWords, model.alphabet);
 }
 
 async function submitUpload(given: {

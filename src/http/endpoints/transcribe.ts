@@ -5,13 +5,14 @@ import { ratio } from "../../../core/domain/rounded.js";
 import type { Departure } from "../../../core/ports/front.js";
 import { acceptsEvents } from "../../../core/protocol/accepts-events.js";
 import { errorEventBody } from "../../../core/protocol/error-body.js";
+import { pickedDefaults } from "../../../core/protocol/organization-defaults.js";
 import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
 import { uploadOf } from "../audio-source.js";
 import { EVENT_HEADERS, HEARTBEAT_MS } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { modelForFingerprint } from "../once-by-key.js";
+import { defaultsForFingerprint, modelForFingerprint } from "../once-by-key.js";
 import { withSamples } from "../raw-samples.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { admitFile, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
@@ -31,7 +32,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const upload = withSamples(await uploadOf(request, asked.urls, deps), raw);
   const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
   const wishes = {
-    ...{ model: asked.model.name, hotWords, reading, channels },
+    ...{ model: asked.model.name, hotWords, reading, channels, ...pickedDefaults(asked) },
     ...(speakers !== null && { speakers }),
     ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
   };
@@ -53,6 +54,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     ...(speakers === null ? [] : [{ speakers }]),
     ...(channels === "mix" ? [] : [{ channels }]),
     ...(raw === null ? [] : [{ raw }]),
+    ...defaultsForFingerprint(asked),
   ];
   const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });

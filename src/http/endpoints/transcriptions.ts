@@ -5,6 +5,7 @@ import { majorityLanguage } from "../../../core/domain/text/script.js";
 import type { TranscriptionConversation } from "../../../core/ports/conversations.js";
 import type { Departure } from "../../../core/ports/front.js";
 import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
+import { pickedDefaults } from "../../../core/protocol/organization-defaults.js";
 import { parseTranscriptionForm, type TranscriptionForm } from "../../../core/protocol/transcription-form.js";
 import {
   toTranscription,
@@ -15,7 +16,7 @@ import type { Transcription, VerboseTranscript } from "../../../core/protocol/tr
 import { OpenAiEvents } from "../events.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { modelForFingerprint } from "../once-by-key.js";
+import { defaultsForFingerprint, modelForFingerprint } from "../once-by-key.js";
 import type { Handlers } from "../router.js";
 import { srtOf, vttOf } from "../subtitles.js";
 import {
@@ -63,8 +64,9 @@ function whole(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
       ...(format === "verbose_json" && granularities.length === 1 ? [{ granularities }] : []),
       ...(isReadingDefault ? [] : [{ reading }]),
       ...(channels === "mix" ? [] : [{ channels }]),
+      ...defaultsForFingerprint(asked),
     ],
-    wishes: { model: asked.model.name, hotWords: [], reading, channels },
+    wishes: { model: asked.model.name, hotWords: [], reading, channels, ...pickedDefaults(asked) },
     async answer(transcript: BilledTranscript, departure: Departure) {
       const transcription = toTranscription(transcript, true);
       const { contentType, body } = await render(transcription, asked);
@@ -89,10 +91,14 @@ function streamed(exchange: Exchange, asked: TranscriptionForm): WantedAnswer {
     }
   };
   return {
-    fingerprintParts: [asked.format, ...modelForFingerprint(asked), { stream: true }],
+    fingerprintParts: [
+      ...[asked.format, ...modelForFingerprint(asked), { stream: true }],
+      ...defaultsForFingerprint(asked),
+    ],
     wishes: {
       model: asked.model.name,
       hotWords: [],
+      ...pickedDefaults(asked),
       onSegments(segments) {
         sent = sent.then(() => send(segments));
         // The response awaits this, unless the transcript fails first.

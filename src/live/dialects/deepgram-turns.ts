@@ -4,6 +4,7 @@ import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
 import { SAMPLE_RATE_HZ, sampleFormat } from "../../../core/protocol/listen-query.js";
 import { listenWords } from "../../../core/protocol/listen-words.js";
+import { pickedDefaults } from "../../../core/protocol/organization-defaults.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { parseTurnsClientMessage, type TurnsServerMessage } from "../../../core/protocol/turns-messages.js";
 import { parseTurnsQuery, type TurnsOptions } from "../../../core/protocol/turns-query.js";
@@ -57,6 +58,7 @@ class TurnsTranslation implements LiveTranslation {
       partials: true,
       words: true,
       hotWords,
+      ...pickedDefaults(options),
       ...(options.reading !== null && { reading: options.reading }),
     };
     this.#hasMarks = options.hasMarks;

@@ -19,6 +19,7 @@ import {
   sampleFormat,
 } from "../../../core/protocol/listen-query.js";
 import { listenWords, plainWord } from "../../../core/protocol/listen-words.js";
+import { pickedDefaults } from "../../../core/protocol/organization-defaults.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import {
   type AnnouncedForm,
@@ -99,6 +100,7 @@ class ListenTranslation implements LiveTranslation {
       partials: needsPartials(asked),
       words: true,
       hotWords: asked.hotWords,
+      ...pickedDefaults(asked),
       ...(asked.reading !== null && { reading: asked.reading }),
     };
   }

@@ -7,6 +7,7 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
 import { openAiError, openAiLiveError } from "../../../core/protocol/error-body.js";
 import { shown } from "../../../core/protocol/fields.js";
+import type { OrganizationDefaults } from "../../../core/protocol/organization-defaults.js";
 import {
   appendedAudio,
   type ClientEvent,
@@ -53,9 +54,9 @@ export const REALTIME_DIALECT: LiveDialect = {
   refusalHeaders: () => ({}),
   refusal: (_query, error) => JSON.stringify({ event_id: eventId(randomId(), 0), ...toError(error) }),
   begin(query, _requestId, models, handshake) {
-    const named = parseRealtimeQuery(query, models);
-    const config = handshake.config ?? defaultRealtimeConfig(named, query.get("model"));
-    return new RealtimeTranslation(config, models, betaOf(query, handshake));
+    const { model, ...defaults } = parseRealtimeQuery(query, models);
+    const config = handshake.config ?? defaultRealtimeConfig(model, query.get("model"));
+    return new RealtimeTranslation(config, models, { beta: betaOf(query, handshake), defaults });
   },
 };
 
@@ -78,6 +79,7 @@ class RealtimeTranslation implements LiveTranslation {
   readonly mayBeFile = false;
   readonly startsLate = true;
   readonly #models: ModelList<HearingModel>;
+  readonly #defaults: OrganizationDefaults;
   readonly #beta: Beta;
   readonly #id = randomId();
   readonly #turns: RealtimeTurns;
@@ -92,18 +94,23 @@ class RealtimeTranslation implements LiveTranslation {
   /** Samples sent to the session since the last mark. */
   #unmarkedSamples = 0;
 
-  constructor(config: RealtimeConfig, models: ModelList<HearingModel>, beta: Beta) {
+  constructor(
+    config: RealtimeConfig,
+    models: ModelList<HearingModel>,
+    { beta, defaults }: { readonly beta: Beta; readonly defaults: OrganizationDefaults },
+  ) {
     // The model may have been removed since the client secret was issued.
     models.require(config.model, "INVALID_REQUEST");
     this.#config = config;
     this.#models = models;
+    this.#defaults = defaults;
     this.#beta = beta;
     this.#pcm = pcmOf(config);
     this.#turns = new RealtimeTurns(this.#id);
   }
 
   get options(): LiveWishes {
-    return wishesOf(this.#config, this.#models);
+    return this.#wishesOf(this.#config);
   }
 
   beginWav(header: WavHeader): void {
@@ -194,7 +201,7 @@ class RealtimeTranslation implements LiveTranslation {
 
   /** The transcription session has started, so its options cannot change any more. */
   #requireSameEngine(config: RealtimeConfig): void {
-    const [now, wanted] = [this.options, wishesOf(config, this.#models)];
+    const [now, wanted] = [this.options, this.#wishesOf(config)];
     if (JSON.stringify(now) === JSON.stringify(wanted)) return;
     throw invalid(
       "transcription.model, its keywords and turn_detection cannot change after the first audio; open another socket",
@@ -230,6 +237,17 @@ class RealtimeTranslation implements LiveTranslation {
     conversation.finalize();
   }
 
+  #wishesOf(config: RealtimeConfig): LiveWishes {
+    return {
+      model: config.model,
+      ...endpointingOf(config),
+      partials: true,
+      words: config.logprobs,
+      hotWords: hotWordsOf(config, this.#models),
+      ...this.#defaults,
+    };
+  }
+
   get #rules(): TurnRules {
     const { turnDetection, logprobs } = this.#config;
     return { detectsTurns: turnDetection !== null, logprobs, isBeta: this.#beta.isBeta };
@@ -245,16 +263,6 @@ class RealtimeTranslation implements LiveTranslation {
       JSON.stringify({ type, event_id: eventId(this.#id, this.#eventCount++), ...rest }),
     );
   }
-}
-
-function wishesOf(config: RealtimeConfig, models: ModelList<HearingModel>): LiveWishes {
-  return {
-    model: config.model,
-    ...endpointingOf(config),
-    partials: true,
-    words: config.logprobs,
-    hotWords: hotWordsOf(config, models),
-  };
 }
 
 function pcmOf({ format }: RealtimeConfig): StreamedPcm {

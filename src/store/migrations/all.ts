@@ -17,6 +17,7 @@ import { jobQueue } from "./0015-job-queue.js";
 import { jobs } from "./0016-jobs.js";
 import { keyLimits } from "./0017-key-limits.js";
 import { lowBalances } from "./0018-low-balances.js";
+import { vocabularies } from "./0019-vocabularies.js";
 
 /** All migrations in order. New ones are added at the end; released ones are never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   jobs,
   keyLimits,
   lowBalances,
+  vocabularies,
 ];

@@ -52,9 +52,9 @@ test("a table without second passes gets default rows for them", async () => {
 for (const [field, changes] of [
   ["liveRows must be a whole number from 1 to 256, found 1000", { liveRows: 1_000 }],
   ["hearFrames must be a whole number from 1 to 2000, found 0", { hearFrames: 0 }],
-  ['finalRows must be a list of frames, rising, and rows, found "8"', { finalRows: "8" }],
+  ['finalRows must be a list of rows with ascending frames, found "8"', { finalRows: "8" }],
   [
-    'fileRows must be a list of frames, rising, and rows, found [{"frames":50,"rows":2},{"frames":50,"rows":1}]',
+    'fileRows must be a list of rows with ascending frames, found [{"frames":50,"rows":2},{"frames":50,"rows":1}]',
     {
       fileRows: [
         { frames: 50, rows: 2 },
@@ -63,7 +63,7 @@ for (const [field, changes] of [
     },
   ],
   [
-    'fileRows must be a list of frames, rising, and rows, found [{"frames":50}]',
+    'fileRows must be a list of rows with ascending frames, found [{"frames":50}]',
     { fileRows: [{ frames: 50 }] },
   ],
 ] as const) {

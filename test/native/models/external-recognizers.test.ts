@@ -220,7 +220,7 @@ for (const { id, hasShape } of TINY_RECOGNIZERS.filter(({ streams }) => streams)
     await changeManifest(folder, (manifest) => ({ ...manifest, shiftFrames: 8 }));
     await assert.rejects(
       load(folder),
-      brokenModel(/model\.onnx: log_?probs must hold \d+ .* found float32 \[1, /),
+      brokenModel(/model\.onnx: log_?probs must have \d+ .* found float32 \[1, /),
     );
   });
 }
@@ -326,13 +326,13 @@ test("features may come from a graph of the package", async () => {
 const WRONG: readonly [string, Json, RegExp][] = [
   ["tiny-gigaam-ctc", { frontEnd: "mfcc" }, /frontEnd must be one of gigaam-v2, gigaam-v3, found mfcc/],
   ["tiny-gigaam-ctc", { sampleRateHz: 8_000 }, /sampleRateHz must be 16000 for gigaam-ctc, found 8000/],
-  ["tiny-gigaam-ctc", { files: {} }, /files must name "model" for gigaam-ctc/],
+  ["tiny-gigaam-ctc", { files: {} }, /files must list "model" for gigaam-ctc/],
   ["tiny-gigaam-ctc", { longestSeconds: 3 }, /longestSeconds must be at least 10, found 3/],
   ["tiny-gigaam-ctc", { maskedOutputs: "a" }, /maskedOutputs must be a list of symbols/],
   [
     "tiny-gigaam-ctc",
     { maskedOutputs: ["q"] },
-    /tokens\.txt: maskedOutputs must be symbols of it.*found "q"/,
+    /tokens\.txt: maskedOutputs must be symbols of the vocabulary.*found "q"/,
   ],
   [
     "tiny-nemo-ctc",

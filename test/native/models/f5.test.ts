@@ -125,7 +125,7 @@ test("a voice without its recording or its text is rejected with its name", asyn
   const withVoice = (change: Json) =>
     changeManifest(folder, (manifest) => ({ ...manifest, voices: [{ ...voice, ...change }] }));
   await withVoice({ reference: "nowhere", referenceText: "бір" });
-  await assert.rejects(load(folder), brokenModel(/files must name "nowhere" for voice tone/));
+  await assert.rejects(load(folder), brokenModel(/files must list "nowhere" for voice tone/));
   await withVoice({ reference: "tone" });
   await assert.rejects(load(folder), brokenModel(/referenceText must be a string, found undefined/));
 });

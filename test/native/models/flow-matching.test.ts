@@ -381,5 +381,5 @@ test("a voice with a melody needs its mean pitch and the columns of the conditio
     ...manifest,
     voices: (voices as Json[]).map(({ pitchHz: _, ...voice }) => voice),
   }));
-  await assert.rejects(read(), /voices\.0\.pitchHz must stand beside melody/);
+  await assert.rejects(read(), /voices\.0\.pitchHz must be given together with melody/);
 });

@@ -157,7 +157,7 @@ test("a graph with an unlisted side file is rejected with that file", async () =
     await assert.rejects(
       loadGraph(await packageWithSideFile(location, external), ADDING, OPTIONS),
       brokenModel(
-        new RegExp(`made-up/graph\\.bin: its weights lie in ${location}, which files\\.graph\\.external`),
+        new RegExp(`made-up/graph\\.bin: its weights are in ${location}, which files\\.graph\\.external`),
       ),
     );
   }
@@ -178,7 +178,7 @@ test("a GPU variant must match its own hash and those of its side files", async 
   assert.equal((await checkGraphFiles(withVariant(["data"]), "graph")).path, join(model.folder, "data.bin"));
   await assert.rejects(
     checkGraphFiles(withVariant([]), "graph", { provider: "cuda" }),
-    brokenModel(/made-up\/graph\.bin: its weights lie in data\.bin, which files\.graph\.gpu\.external does/),
+    brokenModel(/made-up\/graph\.bin: its weights are in data\.bin, which files\.graph\.gpu\.external does/),
   );
   await writeFile(join(model.folder, "data.bin"), Buffer.alloc(WEIGHTS.length));
   await assert.rejects(

@@ -110,7 +110,7 @@ test("a missing or damaged part is rejected with its file", async () => {
   await rm(join(folder, "near.onnx"));
   await broken(folder, /near-voice-v1: .*near\.onnx cannot be read/);
   await changeManifest(folder, (manifest) => ({ ...manifest, files: {} }));
-  await broken(folder, /manifest\.json: files must name "near" with its path and sha256/);
+  await broken(folder, /manifest\.json: files must list "near" with its path and sha256/);
   await rm(join(folder, "manifest.json"));
   await broken(folder, /Cannot use .*manifest\.json: /);
 });

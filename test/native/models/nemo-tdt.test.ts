@@ -151,7 +151,7 @@ test("a package names both graphs or one of both", async () => {
   ]) {
     await assert.rejects(
       packageWith(change).then((folder) => recognizerIn(folder)),
-      /files must name either "decoder" and "joiner" or "decoderJoint" for nemo-tdt/,
+      /files must list either "decoder" and "joiner" or "decoderJoint" for nemo-tdt/,
     );
   }
 });

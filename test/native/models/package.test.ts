@@ -107,8 +107,8 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ],
   ["has no hop", without(SYNTHESIZER, "hopSamples"), /hopSamples must be a number/],
   ["has no mel bins", { ...SYNTHESIZER, melBins: null }, /melBins must be a number, found null/],
-  ["has no voices", { ...SYNTHESIZER, voices: [] }, /voices must be a list that is not empty/],
-  ["has no list of voices", { ...SYNTHESIZER, voices: { aigul: 0 } }, /voices must be a list/],
+  ["has no voices", { ...SYNTHESIZER, voices: [] }, /voices must be a non-empty list/],
+  ["has no list of voices", { ...SYNTHESIZER, voices: { aigul: 0 } }, /voices must be a non-empty list/],
   ["has no default voice", without(SYNTHESIZER, "defaultVoice"), /defaultVoice must be a string/],
   [
     "has a default voice of its own",
@@ -124,12 +124,12 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   [
     "has a graph with weights in no file of it",
     withFile({ path: "a.onnx", sha256: SHA256, external: ["data"] }),
-    /files\.stream\.external must be names of files, found data/,
+    /files\.stream\.external must be file names, found data/,
   ],
   [
     "has a graph with weights in one file",
     withFile({ path: "a.onnx", sha256: SHA256, external: "data" }),
-    /files\.stream\.external must be a list of names of files/,
+    /files\.stream\.external must be a list of file names/,
   ],
   [
     "has a graph with weights in another folder",
@@ -140,7 +140,7 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
         data: { path: "a.onnx.data", sha256: SHA256 },
       },
     },
-    /files\.stream\.external must lie in the folder of graphs\/a\.onnx or below it, found a\.onnx\.data/,
+    /files\.stream\.external must be in the folder of graphs\/a\.onnx or below it, found a\.onnx\.data/,
   ],
   [
     "has a variant for GPUs without a hash",
@@ -150,7 +150,7 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   [
     "has a variant for GPUs with weights in no file of it",
     withFile({ path: "a.onnx", sha256: SHA256, gpu: { path: "b.onnx", sha256: SHA256, external: ["data"] } }),
-    /files\.stream\.gpu\.external must be names of files, found data/,
+    /files\.stream\.gpu\.external must be file names, found data/,
   ],
 ];
 for (const [name, manifest, message] of RULES) {
@@ -196,7 +196,10 @@ test("a missing file is reported with its path", async () => {
 
 test("an unlisted file is rejected with its name", async () => {
   const model = await packageWith({});
-  await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
+  await assert.rejects(
+    readPackageFile(model, "full"),
+    brokenModel(/its manifest does not list a file "full"/),
+  );
 });
 
 /** Returns the parsed contents of a recogniser whose alphabet is blank, а and б, with these priors. */
@@ -281,7 +284,10 @@ test("on other devices than the CPU, a graph's GPU variant is used if there is o
     assert.deepEqual(graphFile(model, "full", { provider }), { ...full, variant: "cpu" });
   }
   assert.deepEqual(graphFile(model, "stream", { provider: "cpu" }), { ...stream, variant: "cpu" });
-  assert.throws(() => graphFile(model, "gone", { provider: "cuda" }), brokenModel(/names no file "gone"/));
+  assert.throws(
+    () => graphFile(model, "gone", { provider: "cuda" }),
+    brokenModel(/does not list a file "gone"/),
+  );
   assert.deepEqual(packageFiles(model.manifest.files), [
     { ...stream, name: "stream", isForGpu: false },
     { ...gpu, name: "stream", isForGpu: true },

@@ -85,7 +85,7 @@ test("a manifest must name both graphs, and shift windows by at most their lengt
   const without = await changed(({ files }) => {
     delete files["embedding"];
   });
-  await assert.rejects(readPackage(without, "diarization"), /files must name "embedding"/);
+  await assert.rejects(readPackage(without, "diarization"), /files must list "embedding"/);
   const jumping = await changed((manifest) => Object.assign(manifest, { shiftSamples: 160_001 }));
   await assert.rejects(readPackage(jumping, "diarization"), /shiftSamples must be at most windowSamples/);
 });

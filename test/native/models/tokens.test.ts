@@ -45,7 +45,9 @@ test("probabilities are renormalized without masked outputs", () => {
 
 test("any symbol of the vocabulary can be masked, except the blank", () => {
   for (const symbol of ["x", "<blk>"]) {
-    const rule = new RegExp(`maskedOutputs must be symbols of it, the blank excepted, found "${symbol}"`);
+    const rule = new RegExp(
+      `maskedOutputs must be symbols of the vocabulary other than the blank, found "${symbol}"`,
+    );
     assert.throws(() => parseTokens("▁ 0\nа 1\n<blk> 2", [symbol]), rule);
   }
 });

@@ -237,7 +237,7 @@ for (const [change, message] of [
   [{ noiseScale: -1 }, /noiseScale must be at least 0/],
   [{ lengthScale: 0 }, /lengthScale must be more than 0/],
   [{ durations: "w_ceil", files: { config: LETTERS } }, /model\.onnx: outputs must contain w_ceil/],
-  [{ files: { symbols: { a: 1 } } }, /files must name either "model" or/],
+  [{ files: { symbols: { a: 1 } } }, /files must list either "model" or/],
   [
     { files: { config: LETTERS, model: "mms.onnx" } },
     /mms\.onnx: inputs must contain input, input_lengths, scales/,
@@ -248,7 +248,7 @@ for (const [change, message] of [
   ],
   [
     { files: { config: { ...CONFIG, espeak: { voice: "../../etc" } } } },
-    /espeak\.voice must be a voice of espeak-ng/,
+    /espeak\.voice must be an espeak-ng voice/,
   ],
   [
     { files: { config: { ...CONFIG, phoneme_type: "pinyin" } } },

@@ -47,7 +47,7 @@ test("a part is written as a whole or, if it can never fit, rejected", () => {
   assert.equal(queue.write(Int16Array.of(1, 2, 3)), true);
   assert.equal(queue.write(Int16Array.of(4, 5)), false);
   assert.equal(queue.write(Int16Array.of(4)), true);
-  assert.throws(() => queue.write(new Int16Array(5)), /holds 4 samples, received 5/);
+  assert.throws(() => queue.write(new Int16Array(5)), /capacity is 4 samples, received 5/);
   assert.deepEqual([...queue.read(4)], [1, 2, 3, 4]);
 });
 

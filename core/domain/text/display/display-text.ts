@@ -10,18 +10,17 @@ export interface DisplayedWord {
 
 export interface DisplayOptions {
   readonly numerals: Numerals;
-  /** The text continues after its last word, which gets no mark yet. */
+  /** The text continues after its last word, so that word gets no mark yet. */
   readonly isOpen?: boolean;
   /** The text continues a sentence, so its first word gets a capital only if it is a name. */
   readonly isContinued?: boolean;
 }
 
 /**
- * Writes a transcript for readers, with figures, capitals and punctuation.
+ * Writes a transcript for readers, with digits, capitals and punctuation.
  *
  * @param words lower case, from the recogniser
- * @param punctuation of these words; null without a model; then only figures and the first capital are
- * written
+ * @param punctuation of these words; null without a model: then only digits and the first capital are written
  * @returns displayed words in order; together they cover every spoken word once
  */
 export function displayedWords(
@@ -61,7 +60,7 @@ export function withCase(text: string, as: Case): string {
 }
 
 function withMark(text: string, mark: Mark): string {
-  // A figure that is joined to its noun ("90-") keeps its hyphen and takes no mark.
+  // A number that is joined to its noun ("90-") keeps its hyphen and takes no mark.
   if (mark === "" || text.endsWith("-")) return text;
   return mark === "—" ? `${text} —` : text + mark;
 }

@@ -1,4 +1,6 @@
-/** Marks that the model writes after a word, in the order of its output; a hyphen joins it to the next word. */
+/**
+ * Marks that the model writes after a word, in the order of its output; a hyphen joins it to the next word.
+ */
 export const MARKS = ["", ",", ".", "?", "-", "—", ":"] as const;
 export type Mark = (typeof MARKS)[number];
 /** A mark that ends a sentence. */
@@ -14,7 +16,7 @@ export interface Punctuation {
   readonly cases: readonly Case[];
   /** The mark after each word if a sentence ends there. */
   readonly stops: readonly Stop[];
-  /** Words with capitals or full stops inside, null for other words; without it, `cases` say all. */
+  /** Words with inner capitals or full stops, null for other words; if absent, `cases` describe all words. */
   readonly spellings?: readonly (string | null)[];
 }
 

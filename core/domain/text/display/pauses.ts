@@ -1,5 +1,6 @@
 /**
- * Word times end with the letters that a recogniser emits, so most words spoken without a break have a gap too.
+ * Word times end with the letters that a recogniser emits, so gaps follow even most words spoken without a
+ * break.
  */
 const SHORTEST_PAUSE_SECONDS = 0.2;
 

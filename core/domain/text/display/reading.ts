@@ -8,7 +8,7 @@ import { keptWords } from "./written-words.js";
 
 /** The form in which a client wants to read text. */
 export interface ReadingOptions {
-  /** Figures, marks and capitals. */
+  /** Write digits, marks and capitals. */
   readonly display: boolean;
   readonly numerals: Numerals;
   /** Personal data to mask. */
@@ -26,7 +26,7 @@ export interface ReadingTask extends ReadingOptions {
   readonly words: readonly string[];
   /** Seconds after each word, -1 where unknown. */
   readonly pauses: Float32Array | null;
-  /** How many of the first words are context, read earlier. */
+  /** Number of leading words that are context, read earlier. */
   readonly context: number;
   readonly previous: PreviousEnd;
   /** The text is complete, so it ends with a mark; otherwise its last word has none yet. */
@@ -45,7 +45,7 @@ export interface Reading {
   readonly pieces: readonly ReadWord[];
   /** Words after the context. */
   readonly redactions: readonly Redaction[];
-  /** What joins the previous text to this one. */
+  /** Mark and space that join the previous text to this one. */
   readonly before: string;
   /** The mark that would end the text if it were complete; empty if the text has its own marks. */
   readonly stop: Stop | "";
@@ -56,7 +56,7 @@ export interface Reading {
 /**
  * Makes words readable.
  *
- * @param punctuation of all words of the task; null without a model: then only the last mark is written
+ * @param punctuation of all words of the task; null without a model: then only the final mark is written
  */
 export function readWords(task: ReadingTask, punctuation: Punctuation | null): Reading {
   if (task.isWritten === true) return readWritten(task);

@@ -5,15 +5,15 @@ import type { DisplayedWord } from "./display-text.js";
 const PARTING = ",";
 
 /**
- * Displays the words of a recogniser that writes capitals and marks itself. They are kept; numbers become
- * figures only if the client wants all of them as figures.
+ * Displays the words of a recogniser that writes capitals and marks itself. These are kept; numbers become
+ * digits only if the client wants all of them in digits.
  * @returns displayed words in order; together they cover every word once
  */
 export function keptWords(own: readonly string[], numerals: Numerals): DisplayedWord[] {
   return numerals === "all" ? withFigures(own) : own.map(alone);
 }
 
-/** No number continues after a mark, so the rules for figures treat a mark as a separate word. */
+/** No number continues after a mark, so the rules for numbers treat a mark as a separate word. */
 function withFigures(own: readonly string[]): DisplayedWord[] {
   const said: { readonly word: string; readonly at: number }[] = [];
   for (const [at, word] of own.entries()) {

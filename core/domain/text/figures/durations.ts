@@ -13,8 +13,8 @@ interface Reader {
 }
 
 /**
- * Whether a number [first, end) below ten and the number of the neighbouring unit are one duration, so that both
- * are figures: "жеті ай он екі күн", "двенадцать лет три месяца".
+ * Whether a number [first, end) below ten and the number of the neighbouring unit form one duration, so that
+ * both are written in digits: "жеті ай он екі күн", "двенадцать лет три месяца".
  */
 export function isInDuration(
   words: readonly string[],

@@ -13,11 +13,11 @@ const BY_LANGUAGE: Readonly<Record<SpokenLanguage, Figures>> = {
 };
 
 /**
- * Writes the numbers of a transcript as figures, in Kazakh, Russian, or both.
+ * Writes the numbers of a transcript in digits, in Kazakh, Russian, or both.
  *
- * The majority language goes first and the other gets the rest, so a Russian date inside a Kazakh sentence is
- * also written in figures. Some words are a number in one language and something else in the other ("он").
- * They count as numbers only where their language clearly dominates.
+ * The majority language is tried first, and the other gets the rest, so a Russian date inside a Kazakh
+ * sentence is also written in digits. Some words are a number in one language and something else in the other
+ * ("он"). They count as numbers only where their language clearly dominates.
  * @param words lower case, as the recogniser returns them
  * @returns pieces in order; together they cover every word once
  */
@@ -54,7 +54,7 @@ function isClearlyKazakh(words: readonly string[]): boolean {
   return words.some((word) => /[әғқңөұүһі]/.test(word));
 }
 
-/** Offers the runs that stayed words to the other language. */
+/** Offers the runs that remained words to the other language. */
 function withOther(
   words: readonly string[],
   pieces: readonly Written[],

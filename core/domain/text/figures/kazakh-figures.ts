@@ -20,20 +20,20 @@ import {
 import { isSignedPair } from "./signs.js";
 import type { Figures, Written } from "./written.js";
 
-/** "Екі де тоғыз" is 2,9, which nobody reads so. */
+/** "Екі де тоғыз" would be 2,9, but nobody reads 2,9 that way. */
 const AND_TENTHS = /^[дт][ае]$/;
 const LOCATIVE = /^[дт][ае]$/;
-/** Nouns that always take figures: money, units, per cent. */
+/** Nouns whose numbers are always written in digits: money, units, per cent. */
 const MEASURE =
   /^(?:теңге|тиын|доллар|еуро|евро|рубль|юань|фунт|сом|пайыз|процент|градус|(?:кило|санти|милли)?метр|(?:кило|милли)?грам|тонна|литр|гектар|шақырым|секунд|минут|сағат|(?:кило|мега|гига)?ватт|(?:мега|гига|кило)?байт|бит|балл|ұпай|пайыздық)/;
 const HALF = /^(?:жарым|жарты)$/;
-/** "Миллиондаған" is millions. */
+/** "Миллиондаған" means millions of something, not a number. */
 const SCORES = /^н?[дт](?:аған|еген)/;
 const DATIVE = /^[ғгқк][ае]$/;
-/** "Жүзден астам" is more than a hundred. */
+/** "Жүзден астам" means more than a hundred. */
 const COMPARED =
   /^(?:астам|аса|артық|ас\p{Ll}{1,4}|кем|тарта|жуық\p{Ll}*|жет\p{Ll}{2,5}|дейін|шейін|таман)$/u;
-/** "For", a unit, "as many as", and shears. */
+/** Words that look like numbers: "for", a unit, "as many as", and shears. */
 const OTHER_WORDS = /^(?:үшін$|бірлік|бірдей|қырықтық)/;
 const FROM_OR_TO = /^(?:[дтн][ае]н|[ғгқк][ае])$/;
 const PERCENT = /^пайыз(.*)$/;
@@ -43,7 +43,7 @@ const DENOMINATORS: ReadonlyMap<string, number> = new Map([
   ["мыңнан", 3],
 ]);
 const LAST_HOUR = 23;
-/** "Он бес он алтыда" is an age, not 15:16. */
+/** Maximum difference of two numbers that form a range: "он бес он алтыда" is an age, not 15:16. */
 const CLOSE = 5;
 const LEAST_FIGURE = 10;
 
@@ -60,7 +60,7 @@ interface Found {
 }
 
 /**
- * Writes the numbers of a Kazakh transcript as figures.
+ * Writes the numbers of a Kazakh transcript in digits.
  *
  * A form is used only if `normalizeKazakh` reads it back as exactly the spoken words, in their context.
  *
@@ -100,9 +100,10 @@ function numberAt(words: readonly string[], at: number, numerals: "auto" | "all"
   const run = runAt(words, at);
   if (run === null) return hyphenedPair(words, at);
   const end = at + run.words.length;
-  // "Үш жарым миллиард" is three and a half, "үштен бір" one third, "жеті-сегіз миллион" not a million.
+  // "Үш жарым миллиард" is three and a half, "үштен бір" one third, and "жеті-сегіз миллион" is not one
+  // million.
   const isFraction = isPartOf(words[at - 1], run) && endOfRange(words, at) === null;
-  // "Он төрт-ақ" goes on after the run.
+  // "Он төрт-ақ" continues after the run.
   const goesOn = /^\p{L}+(?=-)/u.exec(words[end] ?? "")?.[0] ?? "";
   const isPart =
     isFraction ||
@@ -127,7 +128,7 @@ function twoOrdinals(words: readonly string[], { words: run, first }: Run): Foun
   if (!isOrdinal || from === null || to === null) return null;
   const next = words[end] ?? "";
   const range = ordinalRange(from, to, next, MONTH.test(next));
-  // "Мың тоғыз жүз қырық бірінші қырық бесінші жылдар": both stay words.
+  // In "мың тоғыз жүз қырық бірінші қырық бесінші жылдар" both stay words.
   if (range === null) return isSpanOfYears(from, to, next) ? { first, end, forms: [] } : null;
   return { first, end, forms: [range] };
 }
@@ -154,7 +155,7 @@ function hyphenedPair(words: readonly string[], at: number): Found | null {
   return { first: at, end: at + 2, forms };
 }
 
-/** Number words in a row; only the last may have an ending. */
+/** Returns the number words in a row; only the last may have an ending. */
 function runAt(words: readonly string[], first: number): Run | null {
   const found: KazakhNumberWord[] = [];
   for (let at = first; at < words.length; at++) {
@@ -202,9 +203,9 @@ function plainNumber(
   const stop = first + number.end;
   const last = run[number.end - 1]!;
   const next = words[stop] ?? "";
-  // Consecutive numbers mean an approximate count ("twenty thirty people"), or are a code.
+  // Consecutive numbers mean an approximate count ("twenty thirty people"), or form a code.
   if (numbers.length > 1) {
-    // "Үш бүтін іі он оннан бір": the whole number is elsewhere.
+    // In "үш бүтін іі он оннан бір" the whole number is elsewhere.
     if (DENOMINATORS.has(words[end - 1]!) && kazakhNumberWord(words[end] ?? "") !== null) {
       return { first, end, forms: [] };
     }
@@ -251,7 +252,7 @@ function plainNumber(
   return { first, end: stop, forms: formsOf(number.value, last, next) };
 }
 
-/** Whether the number that starts at `at` becomes a figure. */
+/** Whether the number that starts at `at` is written in digits. */
 function isLargeOrMeasured(words: readonly string[], at: number): boolean {
   const number = numberFrom(words, at);
   return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
@@ -267,7 +268,7 @@ function isCardinal({ isOrdinal, ending }: KazakhNumberWord): boolean {
   return !isOrdinal && ending === "";
 }
 
-/** "Он жеті аудан мен үш қала": both are figures. */
+/** In "он жеті аудан мен үш қала" both are written in digits. */
 function isJoinedToFigure(words: readonly string[], first: number, value: number): boolean {
   if (value < 2 || value >= LEAST_FIGURE || !JOINTS.joint.test(words[first - 1] ?? "")) return false;
   const number = kazakhNumberWord(words[first - 3] ?? "");
@@ -275,7 +276,7 @@ function isJoinedToFigure(words: readonly string[], first: number, value: number
   return number.role === "ten" || kazakhNumberWord(words[first - 4] ?? "") !== null;
 }
 
-/** Whether numbers in a row may each be written: "1946 1957", but not "7 750 498", which would be one number. */
+/** Whether numbers in a row may each be written: "1946 1957" may, but "7 750 498" would be one number. */
 function areSeparate(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],
@@ -328,7 +329,7 @@ function decimal(words: readonly string[], { words: run, first }: Run): Found | 
   return { first, end: end + 1, forms: [percent[1] === "" ? `${number} %` : `${number} %-${percent[1]}`] };
 }
 
-/** "Отыз тоғыз қырық градус" is 39–40: a few more or less; "он жеті отызда" is 17:30-да. */
+/** "Отыз тоғыз қырық градус" is 39–40, an approximate count; "он жеті отызда" is 17:30-да. */
 function timeOrRange(
   run: readonly KazakhNumberWord[],
   numbers: readonly SpelledNumber[],

@@ -14,12 +14,12 @@ export const SCALE_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 const FRONT_LAST = new Set([0, 1, 2, 3, 4, 5, 7, 8]);
 
-/** "Млн", and "миллионнан" with its ending. */
+/** Returns "млн", or "миллионнан" with its ending. */
 export function scaleName({ value, stem, ending }: KazakhNumberWord): string {
   return ending === "" ? (SCALE_NAMES.get(value) ?? stem) : stem + ending;
 }
 
-/** "20 %-ына", with the ending of "пайызына". */
+/** Returns "20 %-ына", with the ending of "пайызына". */
 export function percentForms(value: number, ending: string): string[] {
   const number = grouped(value);
   return ending === "" ? [`${number} %`] : [`${number} %-${ending}`, `${number}%-${ending}`];
@@ -46,12 +46,15 @@ export function formsOf(
   return [`${bare}-${suffix}${ending}`];
 }
 
-/** Of tens ten, twenty, thirty, forty, sixty and ninety have back vowels, fifty, seventy, eighty and a hundred front ones. */
+/**
+ * Ten, twenty, thirty, forty, sixty and ninety have back vowels; fifty, seventy, eighty and a hundred front
+ * ones.
+ */
 function isBackTen(value: number): boolean {
   return value % 10 === 0 && [10, 20, 30, 40, 60, 90].includes(value % 100);
 }
 
-/** "5 млн": spoken as a round number of at least a million. */
+/** "5 млн": forms of a sum spoken as a round number of at least a million. */
 function roundSums(value: number): string[] {
   for (const [scale, name] of SCALE_NAMES) {
     if (value >= scale && value % scale === 0) return [`${grouped(value / scale)} ${name}`];

@@ -2,18 +2,18 @@ import { isAmbiguousAlone, type KazakhNumberWord, kazakhNumberWord } from "./kaz
 import type { SpelledNumber } from "./number-words.js";
 import type { Written } from "./written.js";
 
-/** Nouns counted in nineties: "тоқсан" alone is also a quarter of a year. */
+/** Nouns that "тоқсан" counts as ninety: alone, it also means a quarter of a year. */
 const COUNTED_IN_NINETIES = /^(?:жас|жыл|адам|күн|үй|елді)\p{Ll}{0,8}$/u;
 /** "Белгілі бір пайызға" means a certain share. */
 const AN_ARTICLE_BEFORE =
   /^(?:белгілі|қандай|ешқандай|қандайда|кез|әр|қай|еш|әлде|тағы|басқа|осындай|мұндай|сондай|бәрі)$/;
 const AN_HOUR = /^(?:сағат|минут|секунд|тиын|ұпай|сом)\p{Ll}{0,8}$/u;
-/** Forty, in sayings, is many: "қырық жан", "қырық жамау". */
+/** Words before which "forty" means "many", as in sayings: "қырық жан", "қырық жамау". */
 const MANY =
   /^(?:жан|түрлі|кісі|пышақ|жамау|шілтен|батыр|қыз|есек|шырақ|еркек|атан|тамыр|қой|күндік|сүрін|қадам|ұры|қарақшы)/;
-/** "Қырқынан шығару", "қара қылды қырыққа бөлу", "қырқына шыдаған". */
+/** Verbs of sayings after an ending: "қырқынан шығару", "қара қылды қырыққа бөлу", "қырқына шыдаған". */
 const AFTER_FORTY = /^(?:шығ|шыда|бөл|жар)/;
-/** Other tens that are many in sayings: "жетпіс түрлі өнер". */
+/** Words before which other tens mean "many", as in sayings: "жетпіс түрлі өнер". */
 const MANY_KINDS = /^(?:түрлі|өнер|ауыз)/;
 const BODY = /^(?:саусақ|саусағ|мүше|елі$|жілік|тіс)/;
 const HORDE = /^(?:ұлы|орта|кіші)$/;
@@ -21,18 +21,18 @@ const MONTH_OF =
   /^(?:қаңтар|ақпан|наурыз|сәуір|мамыр|маусым|шілде|тамыз|қыркүйек|қазан|қараша|желтоқсан)[дтн][ыі]ң$/;
 const POSSESSIVE = /^с?[ыі](?:н|на|не|нда|нде|нан|нен|мен)?$/;
 const LAST_DAY = 31;
-/** "Қырқында", "сексенде", "алпысты": an age. */
+/** Endings that make it an age: "қырқында", "сексенде", "алпысты". */
 const AGE = /^(?:(?:[ыі]н)?[дт][ае]|[дт][ыі]|[дт][ыі]ң|[мбп]ен)$/;
 const COUNTED_EXACTLY =
   /^(?:жас|жыл|айлық|шақты|пайыз|процент|градус|шақырым|теңге|доллар|[а-я]{0,5}метр|рет$|тәулік|астам|аса$|жуық|тарта$)/;
 const LONGEST_PROVERB = 10;
 const GENITIVE = /^[ндт][ыі]ң$/;
-/** June, or a season. */
+/** June, or a season, by the same word. */
 const JUNE = /^маусым/;
 const A_DAY = /^күн/;
 /** "Он бір нөл-нөл" is 11:00. */
 const ZERO_MINUTES = /^нөл-нөл/;
-/** "Он екі жарым" is 12,5, which nobody reads so. */
+/** "Он екі жарым" is 12,5, but nobody reads 12,5 that way. */
 const HALF = /^жарым/;
 const THREE_HORDES_OF = /^қазақ(?:тың)?$|^рулар/;
 const LEAST_DAY = 10;
@@ -42,12 +42,12 @@ interface Place {
   /** Ending of the number itself. */
   readonly run: readonly KazakhNumberWord[];
   readonly value: number;
-  /** Two words before the number, nearest first, and some behind it. */
+  /** Two words before the number, nearest first, and several after it. */
   readonly before: readonly [string, string];
   readonly behind: readonly string[];
 }
 
-/** Whether a number means something else, or more than its words say; a unit behind it makes it no saying. */
+/** Whether a number means something else, or more than its words say; a unit after it excludes a saying. */
 export function isOtherMeaning(place: Place, isSure: boolean, numerals: "auto" | "all"): boolean {
   const { run, behind } = place;
   const [next = "", second = ""] = behind;
@@ -117,7 +117,7 @@ export function isDayOfMonth(
   return POSSESSIVE.test(ending) && value > 1;
 }
 
-/** "Белгілі бір пайызға", "бір тиынға", "бір сағат": not counted. "Бір сағат он минут" is. */
+/** "Белгілі бір пайызға", "бір тиынға" and "бір сағат" are not counted; "бір сағат он минут" is. */
 export function isArticle(
   { value, before: [before], behind: [next = "", second = "", third = ""] }: Place,
   numerals: "auto" | "all",

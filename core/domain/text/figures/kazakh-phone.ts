@@ -2,12 +2,12 @@ import type { KazakhNumberWord } from "./kazakh-words.js";
 import { saidDigits } from "./number-words.js";
 
 const LEAST_WORDS = 6;
-/** Digits of a telephone number, in groups as it is written. */
+/** Digits of a telephone number, in the groups of its written form. */
 const PHONE = /^([78])(7\d\d)(\d{3})(\d{2})(\d{2})$/;
 
 /**
- * Returns the written forms of a telephone number, best first: eleven digits in groups can only be one. Null for
- * other numbers.
+ * Returns the written forms of a telephone number, best first: eleven digits in groups can be nothing else.
+ * Returns null for other numbers.
  */
 export function phoneForms(run: readonly KazakhNumberWord[]): readonly string[] | null {
   if (run.length < LEAST_WORDS || run.some(({ ending, isOrdinal }) => ending !== "" || isOrdinal))

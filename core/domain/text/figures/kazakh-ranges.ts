@@ -14,7 +14,7 @@ const YEARS = /^жылдар/;
 const LAST_DAY = 31;
 const FIRST_YEAR = 1_000;
 
-/** "Жиырма төртінші жиырма жетінші маусым" is 24–27 маусым; null if two ordinals are no range. */
+/** "Жиырма төртінші жиырма жетінші маусым" is 24–27 маусым; null if two ordinals are not a range. */
 export function ordinalRange(from: number, to: number, next: string, isOfMonth: boolean): string | null {
   if (to <= from) return null;
   if (isOfMonth) return to <= LAST_DAY ? `${from}–${to}` : null;
@@ -24,7 +24,7 @@ export function ordinalRange(from: number, to: number, next: string, isOfMonth: 
   return from % 10 === 0 && to < 100 ? `${from}–${to}-` : null;
 }
 
-/** Whether two ordinals are the first and the last of some years, the last without its century. */
+/** Whether two ordinals are the first and the last year of a span, the last one without its century. */
 export function isSpanOfYears(from: number, to: number, next: string): boolean {
   return YEARS.test(next) && to < 100 && to > from % 100;
 }
@@ -43,7 +43,7 @@ export function startsRange(words: readonly string[], end: number): boolean {
   return value !== null && value >= LEAST_FIGURE;
 }
 
-/** "Бес жылдан он жылға": the noun comes again. */
+/** Whether the noun is repeated: "бес жылдан он жылға". */
 function isSameNoun(words: readonly string[], at: number): boolean {
   const start = words[at]!.slice(0, SAME_START);
   return words.slice(at + 2, at + 1 + LONGEST_NUMBER).some((word) => word.startsWith(start));

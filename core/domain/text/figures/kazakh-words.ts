@@ -23,7 +23,7 @@ const STEMS: ReadonlyMap<string, NumberWord> = new Map([
   ["триллион", { value: 1e12, role: "scale" }],
 ]);
 
-/** Stems before a possessive: "қырқы", "сегізі". */
+/** Stems whose form changes before a possessive: "қырқы", "сегізі". */
 const CHANGED_STEMS: ReadonlyMap<string, string> = new Map([["қырқ", "қырық"]]);
 const ORDINAL = /^(?:с?[ыі]нш[ыі]|нш[ыі])(.*)$/;
 const LONGEST_STEM = 8;

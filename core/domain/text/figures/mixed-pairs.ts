@@ -7,31 +7,34 @@ export interface Joints {
   readonly numberWord: (word: string) => (NumberWord & { readonly isOrdinal: boolean }) | null;
   /** Joins two numbers: "семь или десять". */
   readonly joint: RegExp;
-  /** Between numbers that may share a scale: "от десяти до двадцати тысяч", "сто или двести тысяч". */
+  /** Words between numbers that may share a scale: "от десяти до двадцати тысяч", "сто или двести тысяч". */
   readonly until: RegExp;
-  /** Ends the first number of a range: "оннан жиырма мыңға дейін"; null in a language without such endings. */
+  /**
+   * Ending of the first number of a range: "оннан жиырма мыңға дейін"; null in a language without such
+   * endings.
+   */
   readonly from: RegExp | null;
-  /** Repeated before each number of a list: "в восемь, в десять". */
+  /** Preposition repeated before each number of a list: "в восемь, в десять". */
   readonly preposition: RegExp | null;
 }
 
-/** A year is no part of a list of small ordinals. */
+/** Most digits of an ordinal in a list; years have four. */
 const LONGEST_ORDINAL = 3;
-/** Words from one number of a list to the next, with a preposition before each. */
+/** Maximum distance in words from one number of a list to the next, with a preposition before each. */
 const LONGEST_STEP = 8;
 /** "На сто или даже на двести тысяч". */
 const BETWEEN = /^(?:даже|же|на|в|за)$/;
 
 /**
- * Returns figures to words next to a joined number that stayed a word: "семь или десять", "тридцать девять и
- * пять".. Numbers of a range that share a scale become words too.
+ * Turns digits back into words next to a joined number that stayed a word: "семь или десять", "тридцать
+ * девять и пять". Numbers of a range that share a scale also become words.
  */
 export function withoutMixedPairs(
   words: readonly string[],
   pieces: readonly Written[],
   joints: Joints,
 ): readonly Written[] {
-  /** For every word, whether it belongs to a figure. */
+  /** For every word, whether it belongs to a number in digits. */
   const isFigure = words.map(() => false);
   const figures = pieces.filter(({ text, first }) => text !== words[first]);
   for (const { first, end } of figures) isFigure.fill(true, first, end);
@@ -81,8 +84,8 @@ function isJoinedToWord(
 }
 
 /**
- * Returns the number before the range's last one, if it leaves out the scale that both have: "от десяти до
- * двадцати тысяч" is not "от 10 до 20 000". Returns null otherwise.
+ * Returns the number before a range's last one if it omits the scale that both share: "от десяти до двадцати
+ * тысяч" is not "от 10 до 20 000". Returns null otherwise.
  */
 function withSameScale(
   pieces: readonly Written[],

@@ -23,8 +23,8 @@ export interface SpelledNumber {
 }
 
 /**
- * Words read as one run. The longest number, telephone number or range is shorter, and the time grows with
- * the square.
+ * Maximum number of words that are read as one run. The longest number, telephone number or range is shorter,
+ * and the time grows with the square.
  */
 export const LONGEST_RUN = 24;
 const LARGEST = 999_999_999_999_999;
@@ -67,11 +67,11 @@ export function splitNumbers(run: readonly NumberWord[]): readonly SpelledNumber
   return numbers;
 }
 
-/** Every number that begins at `first`, by its possible ends. */
+/** Lists every number that starts at `first`, by its possible ends. */
 export function numbersFrom(run: readonly NumberWord[], first: number): { end: number; value: number }[] {
   const found: { end: number; value: number }[] = [];
   let total = 0;
-  /** The part below the next scale, and the bound for further additions. */
+  /** Value of the part below the next scale, and the bound for further additions. */
   let group = 0;
   let room: "hundred" | "ten" | "digit" | "none" = "hundred";
   let smallestScale = Number.POSITIVE_INFINITY;
@@ -122,7 +122,7 @@ function agrees(scale: NumberWord, last: NumberWord, group: number): boolean {
 /** A non-breaking space. */
 const GROUP_SPACE = "\u00a0";
 
-/** Digits of a whole number, in groups of three from 10,000 on. */
+/** Writes a whole number in digits, in groups of three from 10,000 on. */
 export function grouped(value: number): string {
   if (value < 10_000) return String(value);
   const groups = [String(value % 1_000).padStart(3, "0")];
@@ -169,8 +169,8 @@ export function scaleSaidOnce(from: number, to: number): number | null {
 }
 
 /**
- * Whether two numbers in a row mean "from so many to so many": not a time ("13 20"), nor two years. Tens far
- * apart ("here twenty forty people") may be two counts, unless a unit follows.
+ * Whether two numbers in a row mean "from so many to so many", rather than a time ("13 20") or two years.
+ * Tens far apart ("here twenty forty people") may be two counts, unless a unit follows.
  */
 export function isRange(from: number, to: number, isSure: boolean): boolean {
   if (from < 1 || to <= from || to > 3 * from) return false;

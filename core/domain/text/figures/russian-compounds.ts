@@ -10,7 +10,7 @@ const BEGINNINGS: ReadonlyMap<string, number> = new Map(
 );
 const SHORTEST = 3;
 const LONGEST = Math.max(...[...BEGINNINGS.keys()].map(({ length }) => length));
-/** First letters of all of them, as a quick test. */
+/** First letters of all beginnings, for a quick test. */
 const HEADS = new Set([...BEGINNINGS.keys()].map((beginning) => beginning.slice(0, SHORTEST)));
 /** Nouns, not adjectives: a decade, a century, a millennium. */
 const PERIOD = /^(?:десяти|сто|тысяче)лети/;

@@ -29,10 +29,13 @@ const MONTH_GENITIVE =
 const YEAR = /^год(?:|а|у|ом|е)$/;
 const CENTURY = /^век(?:|а|у|ом|е|ов|ах|ами)$|^столети(?:е|я|ю|ем|и|й)$/;
 const LONGEST_ROMAN = 21;
-/** Nouns that are always written with figures: money, units, per cent. */
+/** Nouns whose numbers are always written in digits: money, units, per cent. */
 const MEASURE =
   /^(?:тенге|тиын\p{Ll}*|рубл\p{Ll}*|копе\p{Ll}*|доллар\p{Ll}*|цент\p{Ll}{0,3}|евро|юан\p{Ll}*|сом\p{Ll}{0,2}|процент\p{Ll}*|градус\p{Ll}*|(?:кило|санти|милли)?метр(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|милли)?грамм?(?:|а|ов|у|ам|ами|ах|е|ом)|тонн\p{Ll}{0,3}|литр\p{Ll}{0,3}|гектар\p{Ll}{0,3}|(?:секунд|минут)(?:|а|ы|у|е|ой|ам|ами|ах)|час(?:|а|ов|у|ам|ами|ах|е|ом)|(?:кило|мега|гига)?ватт\p{Ll}*|(?:мега|гига|кило)?байт\p{Ll}*|балл(?:|а|ов))$/u;
-/** "Сорока" is a magpie, "семью" a family, "одни" also alone: numbers only where the words around them count. */
+/**
+ * "Сорока" is also a magpie, "семью" a family, "одни" alone: they are numbers only where the words around
+ * them count.
+ */
 const AMBIGUOUS = new Set(["сорока", "семью", "три", "сот", "тысячах", "одни", "одних", "одними"]);
 const COUNTING_BEFORE =
   /^(?:около|до|от|из|с|со|после|более|менее|свыше|больше|меньше|порядка|почти|примерно|из-за|для|без|не|на|в|к|по|между|через|за|под|над|перед)$/;
@@ -72,12 +75,12 @@ interface Run {
 interface Found {
   readonly end: number;
   readonly text: string | null;
-  /** Words for a text that is not read as spoken: "двенадцать целых пять десятых процентов". */
+  /** Tried if the text does not read back as spoken: "двенадцать целых пять десятых процентов". */
   readonly otherwise?: Found;
 }
 
 /**
- * Writes the numbers of a Russian transcript as figures.
+ * Writes the numbers of a Russian transcript in digits.
  *
  * A form is used only if some grammatical reading of it equals the spoken words.
  *
@@ -89,7 +92,7 @@ export const russianFigures: Figures = (words, numerals) => {
     const found = numberAt(words, at, numerals);
     const taken = [found, found?.otherwise].find((form) => isReadBack(words, at, form));
     if (taken?.text == null) {
-      // Keeps the words unless the figures read back identically.
+      // Keeps the words unless the digits read back identically.
       const end = found?.end ?? at + 1;
       for (; at < end; at++) written.push({ text: words[at]!, first: at, end: at + 1 });
       continue;
@@ -193,7 +196,7 @@ function plainNumber(words: readonly string[], { words: run, first }: Run, numer
   return { end, text: sum(value) };
 }
 
-/** Whether the number that starts at `at` becomes a figure. */
+/** Whether the number that starts at `at` is written in digits. */
 function isLargeOrMeasured(words: readonly string[], at: number): boolean {
   const number = numberFrom(words, at);
   return number !== null && (number.value >= LEAST_FIGURE || MEASURE.test(words[number.end] ?? ""));
@@ -243,7 +246,7 @@ function sum(value: number): string {
   return grouped(value);
 }
 
-/** A range, a score, or the first number if every number is to be written. */
+/** Writes a range, a score, or the first number if all numbers are requested. */
 function severalNumbers(
   words: readonly string[],
   { words: run, first }: Run,
@@ -306,7 +309,7 @@ function range(
   const last = to.value / (scale ?? 1);
   const end = first + run.length;
   const next = words[end] ?? "";
-  // A list continues behind "и".
+  // A list continues after "и".
   const isSure = numerals === "all" || scale !== null || MEASURE.test(next);
   if (!isRange(from.value, last, isSure) || next === "и") return null;
   if (!isSure && last < LEAST_FIGURE) return null;
@@ -370,7 +373,7 @@ function splitRun(run: readonly RussianNumberWord[]): readonly (readonly Russian
   return numbers?.length === 2 ? numbers.map(({ first, end }) => run.slice(first, end)) : null;
 }
 
-/** "Ноль ноль", "ноль пять". */
+/** Returns the minutes of "ноль ноль" and "ноль пять". */
 function zeroMinutes(run: readonly RussianNumberWord[]): number | null {
   const [first, second] = run;
   return run.length === 2 && first?.value === 0 && second !== undefined && second.value < 10

@@ -5,15 +5,15 @@ const LEAST_FIGURE = 10;
 const FROM = /^(?:от|с|со)$/;
 const UNTIL = /^(?:до|по)$/;
 const LONGEST_NUMBER = 8;
-/** Years, after two ordinals. */
+/** The word for years, after two ordinals. */
 export const DECADE = /^год(?:ы|ов|ам|ами|ах)$/;
 const FIRST_YEAR = 1_000;
 
 /**
- * Whether a number [first, end) starts or ends a range whose other number is a figure: "от двух до трёх часов",
- * "с восьми лет до одиннадцати", "от двенадцати ночи до трёх".
+ * Whether a number [first, end) starts or ends a range whose other number is in digits: "от двух до трёх
+ * часов", "с восьми лет до одиннадцати", "от двенадцати ночи до трёх".
  *
- * @param isMeasure whether a word is a unit, before which every number is a figure
+ * @param isMeasure whether a word is a unit, before which every number is written in digits
  */
 export function isInRange(
   words: readonly string[],
@@ -30,14 +30,14 @@ export function isInRange(
   });
 }
 
-/** Start of the number after "до" or "по", if the number [first, end) comes after "от" or "с". */
+/** Returns the start of the number after "до" or "по", if the number [first, end) follows "от" or "с". */
 function endOf(words: readonly string[], first: number, end: number): number | null {
   if (!FROM.test(words[first - 1] ?? "")) return null;
   const until = [end, end + 1].find((at) => UNTIL.test(words[at] ?? ""));
   return until === undefined ? null : until + 1;
 }
 
-/** Start of the number after "от" or "с", if the number at `first` comes after "до" or "по". */
+/** Returns the start of the number after "от" or "с", if the number at `first` follows "до" or "по". */
 function startOf(words: readonly string[], first: number): number | null {
   if (!UNTIL.test(words[first - 1] ?? "")) return null;
   for (let at = first - 2; at > first - 3 - LONGEST_NUMBER; at--) {
@@ -50,8 +50,8 @@ function startOf(words: readonly string[], first: number): number | null {
 }
 
 /**
- * "Тысяча девятьсот сорок первого тысяча девятьсот сорок пятого годов" is 1941–1945; null if two ordinals are no
- * span of years.
+ * "Тысяча девятьсот сорок первого тысяча девятьсот сорок пятого годов" is 1941–1945; null if two ordinals are
+ * no span of years.
  */
 export function ordinalRange(
   words: readonly string[],
@@ -64,7 +64,7 @@ export function ordinalRange(
   if (!last.isOrdinal || latest?.isOrdinal !== true || last.suffix !== latest.suffix) return null;
   const [from, to] = [onlyNumber(run), onlyNumber(other)];
   if (from === null || to === null || from < LEAST_FIGURE || !DECADE.test(words[end] ?? "")) return null;
-  // "Тысяча девятьсот сорок первого сорок пятого годов": both stay words.
+  // In "тысяча девятьсот сорок первого сорок пятого годов" both stay words.
   if (to <= from) return to > from % 100 ? { end, text: null } : null;
   if (from >= FIRST_YEAR) return { end, text: `${from}–${to}` };
   return to < 100 ? { end, text: `${from}–${to}-${latest.suffix}` } : null;

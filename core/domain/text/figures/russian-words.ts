@@ -4,7 +4,7 @@ import type { NumberWord } from "./number-words.js";
 /** A Russian number word in some case and gender. */
 export interface RussianNumberWord extends NumberWord {
   readonly isOrdinal: boolean;
-  /** Written ending after a figure, as in "5-го"; empty for cardinals. */
+  /** Written ending after digits, as in "5-го"; empty for cardinals. */
   readonly suffix: string;
 }
 
@@ -13,11 +13,11 @@ const VARIANTS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [/^нул(?=[ьяюе])/, "нол"],
   [/^восьмью/, "восемью"],
   [/^(тысяч)ью$/, "$1ей"],
-  // "Первою", "одною".
+  // Archaic endings, as in "первою" and "одною".
   [/ою$/, "ой"],
 ];
 
-/** Created with the first word: most pages that load this module never cut subtitles. */
+/** Created with the first word: most pages that load this module never need it. */
 let known: ReadonlyMap<string, RussianNumberWord> | null = null;
 
 /** Parses a lower-case word as a number word in any case and gender; null if it is not one. */
@@ -59,7 +59,7 @@ function roleOf(value: number): NumberWord["role"] {
   return value < 1_000 ? "hundreds" : "scale";
 }
 
-/** One letter after a vowel, two after a consonant: "5-й", "5-го". */
+/** Returns one letter after a vowel, two after a consonant: "5-й", "5-го". */
 function suffixOf(form: string): string {
   return form.slice(/[аеиоуыэюяь].$/.test(form) ? -1 : -2);
 }

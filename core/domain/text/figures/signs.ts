@@ -1,9 +1,10 @@
 const SIGN = /^(?:минус|плюс)$/;
 
 /**
- * Whether a number [first, end) has a sign and another signed number follows it, as in "минус бес плюс он градус".
+ * Whether a number [first, end) has a sign and another signed number follows it, as in "минус бес плюс он
+ * градус".
  *
- * @param isFigure whether a number that starts at an index will be a figure
+ * @param isFigure whether a number that starts at an index will be written in digits
  */
 export function isSignedPair(
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** A piece of written text, and the spoken words [first, end) it stands for. */
+/** A piece of written text, and the spoken words [first, end) that it stands for. */
 export interface Written {
   /** If it ends in a hyphen, it is joined to the next piece. */
   readonly text: string;
@@ -6,7 +6,7 @@ export interface Written {
   readonly end: number;
 }
 
-/** Writes the numbers of a transcript as figures; other words are returned one by one. */
+/** Writes the numbers of a transcript in digits; other words are returned one by one. */
 export type Figures = (words: readonly string[], numerals: "auto" | "all") => readonly Written[];
 
 /** Joins pieces to one line. */

@@ -73,20 +73,20 @@ const DEGREES = wordTable(`
 const SCALES: Readonly<Record<string, string>> = { млн: "миллион", млрд: "миллиард", трлн: "триллион" };
 
 const BEFORE_DOT = `(?<![${LOWER}${UPPER}])`;
-/** "Алматы қ.", "Тәуке хан даң." */
+/** A capitalized word before an abbreviated place: "Алматы қ.", "Тәуке хан даң." */
 const CAPITAL_WORD_BEFORE = new RegExp(
   `[${UPPER}][${LOWER}-]+(?: (?:хан|батыр|би|ата|ана|ақын|жырау|сері|сал))? $`,
   "u",
 );
 const TEXT_END = /^[ \t]*(?:$|\n)/u;
-/** A Roman numeral continues the sentence: "б.з.б. V ғасыр". */
+/** A Roman numeral does not start a sentence: "б.з.б. V ғасыр". */
 const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ –—-])\p{Lu})/u;
 /** "XIX ғ. Қазақстан": a name continues the sentence. */
 const CENTURY_END = new RegExp(`^\\s*(?:$|\\n)|^ (?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі])[ -]?$/u;
 const DEGREE_BEFORE = /[°′'] ?$/u;
 
-/** "А. Байтұрсынұлы", "Қ.К. Тоқаев": initials by letter name, without a full stop. */
+/** Reads initials by letter name, without a full stop: "А. Байтұрсынұлы", "Қ.К. Тоқаев". */
 export const initialRule: Rule = patternRule(
   `${BEFORE_DOT}(?:([${UPPER}])\\. ?(?=[${UPPER}](?:[${LOWER}]{2}|\\.))|([ABCEHIKMOPTX])\\. ?(?=[${UPPER}][${LOWER}]{2}))`,
   ([, letter, latin = ""]) =>
@@ -96,11 +96,11 @@ export const initialRule: Rule = patternRule(
 const TYPED_INITIALS = new Map([..."ABCEHIKMOPTX"].map((letter, i) => [letter, "АВСЕНІКМОРТХ"[i]!]));
 
 export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written, before, after) => {
-  // Russian, and only after "and": "пр." is an avenue too.
+  // These are Russian, and valid only after "and", because "пр." is also an avenue.
   if (/^[дп]р/.test(written) && !/(?:^|[^\p{L}])и $/iu.test(before)) return null;
-  // "Және б.", "тағы б."; after a number it is a page.
+  // Requires "and" before it ("және б.", "тағы б."): after a number it is a page.
   if (written === "б." && !AND_BEFORE.test(before)) return null;
-  // "Б.з. V ғасырында": the owner of the century.
+  // In "б.з. V ғасырында" it is the owner of the century.
   const isOwner = written === "б.з." || written === "б.э.";
   return isOwner && ERA_OWNS.test(after) ? `${CLOSING[written]!}дың` : CLOSING[written]!;
 });
@@ -108,7 +108,10 @@ const AND_BEFORE = /(?:^|[^\p{L}])(?:және|тағы) $/iu;
 const ERA_OWNS =
   /^ (?:\d{1,4}|[IVXІХ]+)(?: ?[-–—] ?(?:\d{1,4}|[IVXІХ]+))?[ -]?(?:ғ\.|ғ-(?:лар)?ы|ғасырының?|ғасыры|ғасырын|жыл(?:ы|дары))/u;
 
-/** In a line of capitals, where "Т.Б. АХМЕТОВ" has initials: "ОҚУ, ЖАЗУ, Т.Б.", "Б.З.Д. II ҒАСЫР". */
+/**
+ * Abbreviations in a line of capitals: "ОҚУ, ЖАЗУ, Т.Б.", "Б.З.Д. II ҒАСЫР". "Т.Б. АХМЕТОВ" has initials
+ * instead.
+ */
 const SHOUTED =
   /(?<![\p{L}\p{M}])(?:Б\. ?[ЗДЭ]\. ?[ДБ]\.(?= ?[\dIVXІХ])|(?:Ж\. ?)?Т\. ?Б\.(?=\s*(?:$|[,;:!?\n]))|(?:Ж\. ?)?Т\. ?С\. ?С\.(?=\s*(?:$|[,;:!?\n]))|Ж\. ?Б\.(?=\s*(?:$|[,;:!?\n])))/uy;
 export const shoutedClosingRule: Rule = (text, at) => {
@@ -122,7 +125,7 @@ export const shoutedClosingRule: Rule = (text, at) => {
   return { spoken: TEXT_END.test(text.slice(next, next + 8)) ? `${spoken}.` : spoken, next };
 };
 
-/** Without its last dot: "т.б", "т. с. с". */
+/** Abbreviations without their last dot: "т.б", "т. с. с". */
 const UNDOTTED = new RegExp(
   `${BEFORE_DOT}(?:${dottedSource(CLOSING)
     .split("|")
@@ -134,7 +137,7 @@ const UNDOTTED = new RegExp(
 export const undottedRule: Rule = (text, at) => {
   const match = matchAt(UNDOTTED, text, at);
   if (match === null) return null;
-  // "Ф.Т.Б" is initials or letters.
+  // "Ф.Т.Б" consists of initials or letters.
   if (/\p{Lu}\. ?\p{Lu}/u.test(match[0])) return null;
   const written = `${canonical(match[0])}.`;
   return withHyphen(CLOSING[written] ?? "", text, at + match[0].length);
@@ -162,10 +165,12 @@ export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, aft
   if (written === "жоғ." && /^ ?(?:оқу|білім|сынып|мектеп)/u.test(after)) return "жоғары";
   return WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!;
 });
-/** "Абай ат. ҚазҰПУ"; otherwise "ат" is a horse at the end of a sentence. */
+/**
+ * An institution after "ат.", as in "Абай ат. ҚазҰПУ"; elsewhere "ат" is a horse at the end of a sentence.
+ */
 const INSTITUTION =
   /^ ?(?:Қаз\p{Lu}|\p{Lu}{2}|мектеп|мемл|театр|ун-т|ин-т|унив|инст|кітапхана|колледж|гимназия|лицей)/u;
-/** Also complete words that can end a sentence: abbreviations only where the sentence continues. */
+/** Abbreviations that are also words and can end a sentence: they count only where the sentence continues. */
 const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
 const GOES_ON = /^ ?[\p{Ll}\d]/u;
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after) => {
@@ -179,7 +184,7 @@ export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after)
   // "а." may also be the end of a sentence: without a name before it, it stays a word.
   return written.length > 2 ? plain : null;
 });
-/** "Абай к.", "Жібек жолы к." */
+/** A street's name before its abbreviation: "Абай к.", "Жібек жолы к." */
 const STREET_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?: [${LOWER}]{2,12})? $`, "u");
 const HOUSE = /^,? ?(?:№ ?)?\d/u;
 export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (written, before, after) => {
@@ -194,7 +199,7 @@ export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (writte
   }
   return AFTER_NUMBERS[written]!;
 });
-/** "3 т., 150 б.": a volume before pages, else tonnes. */
+/** Reads "3 т., 150 б.": a volume before pages, otherwise tonnes. */
 export const volumeRule: Rule = patternRule(
   "(\\d{1,3})[- ]?т\\.(?=,? ?\\d{1,4}(?:[-–]\\d{1,4})?[- ]?(?:бб?\\.|бет))",
   ([, digits = ""]) => `${ordinal(cardinal(digits))} том`,
@@ -214,7 +219,7 @@ const TIME_CASES: readonly (readonly [RegExp, GrammaticalCase])[] = [
   ],
 ];
 const ERA_OWNER_BEFORE = /(?:^|[^\p{L}])б\. ?[зэ]\. (?:\d{1,4}|[IVXІХ]+) ?$/iu;
-/** "ғ-дың", "ғ-лардағы" after a number, and "ХV ғ" without a dot. */
+/** Matches "ғ-дың" and "ғ-лардағы" after a number, and "ХV ғ" without a dot. */
 const CENTURY = new RegExp(`(ғ|ғғ)(?:-([${LOWER}]+)${WORD_END}|(?= (?:\\p{Ll}|$)|[,;)]|$))`, "yu");
 export const centuryMarkRule: Rule = (text, at) => {
   const match = matchAt(CENTURY, text, at);
@@ -238,7 +243,7 @@ function withHyphen(spoken: string, text: string, end: number): Reading {
   return { spoken: withEnding(spoken, ending[1]!), next: end + ending[0].length };
 }
 
-/** A pattern for every abbreviation with a dot, in lower case. */
+/** Source of a pattern for every abbreviation with a dot, in lower case. */
 export const DOTTED_SOURCE = dottedSource({ ...CLOSING, ...OPENING, ...PLACES, ...AFTER_NUMBERS });
 
 /** First letters of all abbreviations. */

@@ -50,7 +50,9 @@ const ACRONYMS = wordTable(`
 ҚазАКСР: қазақ автономиялық кеңестік социалистік республикасы;
 ҚазКСР: қазақ кеңестік социалистік республикасы
 `);
-/** Pronounced as words although their syllables are not Kazakh, or because they are too long to spell. */
+/**
+ * Pronounced as words although their syllables are not Kazakh, or because spelling them would take too long.
+ */
 const SAID_AS_WORDS = new Set(
   "ЖИТС ЭКСПО ЮНЕСКО ЮНИСЕФ НАТО УЕФА ФИФА ОПЕК НАСА МАГАТЭ КЕГОК БРИКС ИНТЕРПОЛ КОВИД СКАТ АЛЖИР ЮНКТАД ФАО ОСАГО ГУЛАГ КАМАЗ БЕЛАЗ СПИД ЛУКОЙЛ КИМЭП ИГИЛ АСЕАН ЕВРАЗЭС ГОСТ".split(
     " ",
@@ -59,7 +61,7 @@ const SAID_AS_WORDS = new Set(
 const VOWEL = "аәеёоөұүыіэ";
 const GLIDE = "иуюя";
 /**
- * Kazakh syllables, (C)V(C)(C): no adjacent vowels, and at the end at most a sonorant or a sibilant before a
+ * Kazakh syllables, (C)V(C)(C): no adjacent vowels, and at the end at most a sonorant or sibilant plus a
  * consonant ("қарт", "аст"). "ҰҚК" and "АӨК" do not match.
  */
 const PRONOUNCEABLE = new RegExp(
@@ -68,7 +70,7 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
-/** The academy, the bank and the codes of law of a country; elsewhere these letters have other meanings. */
+/** A country's academy, bank and codes of law; elsewhere these letters have other meanings. */
 const AFTER_COUNTRIES = wordTable(`
 ҒА: ғылым академиясы; ҰБ: ұлттық банкі; ҚК: қылмыстық кодексі; ЕК: еңбек кодексі; АК: азаматтық кодексі;
 СК: салық кодексі; ҚПК: қылмыстық-процестік кодексі
@@ -85,7 +87,7 @@ export const acronymRule: Rule = patternRule(
   (match, text) => {
     const [written, letters = "", hyphenated, attached] = match;
     const ending = hyphenated ?? attached;
-    // The committee of a party; elsewhere "ОК" is a button.
+    // A party's committee; elsewhere "ОК" is a button.
     if (letters === "ОК" && PARTY_BEFORE.test(text.slice(Math.max(0, match.index - 12), match.index)))
       return ending === undefined ? "орталық комитеті" : withEnding("орталық комитеті", ending);
     const ofCountry = AFTER_COUNTRIES[letters];
@@ -115,7 +117,9 @@ export const acronymRule: Rule = patternRule(
   },
 );
 
-/** "А.Қ.Ш.", "Б.Ұ.Ұ.-ның": known acronyms of at least three letters; two letters are initials. */
+/**
+ * Reads known acronyms of at least three letters with dots, "А.Қ.Ш.", "Б.Ұ.Ұ.-ның"; two letters are initials.
+ */
 export const dottedAcronymRule: Rule = patternRule(
   `(?<![\\p{L}\\p{M}])((?:[${UPPER}]\\.){2,5}(?:[${UPPER}]\\.?)?)(?:-([${LOWER}]+)${WORD_END})?(?! ?[${UPPER}][${LOWER}])`,
   ([, written = "", ending], text) => {
@@ -133,7 +137,7 @@ function spokenAcronym(letters: string, text: string, start: number, end: number
   const isShouted =
     CAPITAL_NEIGHBOUR.test(text.slice(Math.max(0, start - 12), start)) ||
     CAPITAL_NEIGHBOUR.test(text.slice(end, end + 12));
-  // In a line of capitals "АҚ" is white and "БАҚ" is luck, and "СПОРТ" is a word.
+  // In a line of capitals "АҚ" is white, "БАҚ" is luck, and "СПОРТ" is a word.
   if (isShouted && (isWord || (letters.length > 4 && hasVowel(lower)))) return null;
   if (Object.hasOwn(ACRONYMS, letters)) return ACRONYMS[letters] ?? null;
   return isWord || SAID_AS_WORDS.has(letters) ? null : spelledByLetters(lower);

@@ -5,7 +5,7 @@ import { matchAt, type Reading, WORD_END } from "./reading.js";
 import { isEnding } from "./suffixes.js";
 import { saidWord } from "./words.js";
 
-/** Source: symbol rows of facts-kk.tsv; the rest are names of the marks. */
+/** Source: symbol rows of facts-kk.tsv for some; the others are the marks' own names. */
 const MARKS: Readonly<Record<string, string>> = {
   ".": "нүкте",
   "@": "ат белгісі",
@@ -28,7 +28,7 @@ const HOST = `${NAME}(?:\\.${NAME}){0,8}`;
 const TOP = "(?:kz|com|org|net|ru|io|gov|edu|info|app|dev|uz|kg|tr|cn|uk|de|eu|me|tv|ai)";
 const PATH = "(?:[/?#](?:[A-Za-z\\d/_.~%=&?#+:-]*[A-Za-z\\d/=_])?)?";
 const PORT = "(?::\\d{1,5})?";
-/** Any host with a scheme or "www.", else only under a known top-level domain: "Node.js" is a name. */
+/** Accepts any host with a scheme or "www.", otherwise only a known top-level domain: "Node.js" is a name. */
 const ADDRESS = new RegExp(
   `(?:(https?:\\/\\/)${HOST}${PORT}${PATH}|www\\.${HOST}${PATH}|[A-Za-z\\d](?:[A-Za-z\\d._+-]{0,62}[A-Za-z\\d_])?@${HOST}` +
     `|${HOST}\\.${TOP}(?![A-Za-z\\d_])${PORT}${PATH})(?:-([${LOWER}]+)${WORD_END})?`,

@@ -1,7 +1,8 @@
 /**
  * Names and words with a conventional pronunciation, in Latin and in Kazakh letters.
  *
- * As Kazakh media pronounce them, with the service's own name; domains use English letter names.
+ * They are spelled as Kazakh media pronounce them, with the service's own name; domains use English letter
+ * names.
  */
 const SPOKEN_NAMES = `
 acer эйсер; adidas адидас; adobe адоби; ai эй ай; air эйр; airbnb эйрбиэнби; airbus эйрбас; airpods эйрподс;
@@ -42,7 +43,7 @@ white уайт; wi вай; wifi вай фай; wikipedia википедия; win
 www дабл ю дабл ю дабл ю; xbox иксбокс; xiaomi сяоми; yandex яндекс; york йорк; youtube ютуб; zara зара; zoom зум
 `;
 
-/** By the Latin word in lower case. */
+/** Pronunciations by the Latin word in lower case. */
 export const KNOWN_WORDS: ReadonlyMap<string, string> = new Map(
   SPOKEN_NAMES.split(";").map((entry) => {
     const [written = "", ...spoken] = entry.trim().split(" ");

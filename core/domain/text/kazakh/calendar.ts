@@ -29,14 +29,14 @@ const LAST_YEAR = 2_199;
 const YEAR_WORD =
   "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|жж?-[дғлы]\\p{Ll}{0,7}|ж(?= (?:\\p{Ll}|$))";
 const COUNTED = " (?:бұрын|бойы|астам|аса|артық|кем|жуық|өтсе|өтті|тұрады|ішінде|кейін|сайын)";
-/** "2021–2025-інші жылдар": the ending is in the reading. */
+/** In "2021–2025-інші жылдар" the ending is part of the reading. */
 const ORDINAL_ENDING = "(?:-(?:[ыі]н|сын|н)?ш[ыі])?";
 const yearRule = patternRule(
   `(\\d{4})${RANGE}${ORDINAL_ENDING}(?=-? ?(?:оқу )?(${YEAR_WORD})(?:(?<=ж\\.)|(?![\\p{L}\\p{M}]))(${COUNTED})?)-?`,
   (match) => {
     const [, first = "", second, word = "", counted] = match;
     const years = second === undefined ? [first] : [first, second];
-    // Counts have no plural: "1990-1995 жылдар ішінде" is a time.
+    // Counts have no plural, so "1990-1995 жылдар ішінде" is a time.
     if (counted !== undefined && /^(?:жыл(?:дан|да|ға)?|ж\.)$/.test(word)) return null;
     // "1941–45 жж.": the second year leaves out its century.
     if (!isYear(first) || !years.every((year) => isYear(year) || year.length === 2)) return null;
@@ -44,13 +44,13 @@ const yearRule = patternRule(
   },
 );
 
-/** "1986, 1990 және 1995 жылдары", "1920–21, 1930–32 жж.": each year is an ordinal. */
+/** Reads each year of a list as an ordinal: "1986, 1990 және 1995 жылдары", "1920–21, 1930–32 жж.". */
 const listedYearRule = patternRule(
   "(\\d{4})(?:[-–—](\\d{4}|\\d{2}))?(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}(?:[-–—]\\d{2,4})?){1,6} ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
   ([, year = "", last]) => (isYear(year) ? ordinals(last === undefined ? [year] : [year, last]) : null),
 );
 
-/** "751 жылы": three figures are a year only with a possessive. */
+/** Reads "751 жылы": three digits are a year only with a possessive. */
 const earlyYearRule = patternRule(
   `(?<![\\d.,–—-] ?)(\\d{3})${RANGE}(?=-? ?(?:жыл(?:ы|ғы|дары)(?![\\p{L}\\p{M}])|жж\\.|ж\\.(?= ?\\p{L})(?!${COUNTED})))-?`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
@@ -70,7 +70,7 @@ function eraRule(text: string, at: number): Reading | null {
   return { spoken: ordinals(second === undefined ? [first] : [first, second]), next: at + written.length };
 }
 
-/** "90-жылдары", "80–90 жылдардың", "60-70 ж.ж.": decades. */
+/** Reads decades: "90-жылдары", "80–90 жылдардың", "60-70 ж.ж.". */
 const decadeRule = patternRule(
   `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.|ж\\. (?:соңы|басы|орта|аяғ))`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
@@ -84,7 +84,7 @@ const centuryRule = patternRule(
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
-/** "ж." after a year: possessive before a date or the rest of a sentence, plural after two years. */
+/** Reads "ж." after a year: possessive before a date or the rest of a sentence, plural after two years. */
 const yearMarkRule: Rule = (text, at) => {
   const match = matchAt(/(ж\. ?ж|жж?|гг?)\.( ?)|ж(?= (?:\p{Ll}|$))|жж?(?=-\p{Ll})/uy, text, at);
   const before = text.slice(Math.max(0, at - 14), at);
@@ -102,7 +102,7 @@ const yearMarkRule: Rule = (text, at) => {
   const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
   const isPlural = mark.length > 1 || IS_RANGE.test(before);
   const name = isPlural ? "жылдар" : "жыл";
-  // "2000 ж. бұрын": this many years ago.
+  // "2000 ж. бұрын" means that many years ago.
   if (!isPlural && /^ ?бұрын(?!\p{L})/u.test(rest)) return { spoken: "жыл ", next };
   const ending = timeCase(name, rest);
   if (ending !== "") return { spoken: `${name}${ending} `, next };
@@ -119,30 +119,30 @@ const yearMarkRule: Rule = (text, at) => {
     };
   }
   if (DAY_MONTH.test(rest)) return { spoken: "жылғы ", next };
-  // "ХХ ғ. 80 ж. соңында": a decade.
+  // "ХХ ғ. 80 ж. соңында" is a decade.
   if (!isPlural && DECADE_BEFORE.test(before) && PART_OF_TIME.test(rest))
     return { spoken: "жылдардың ", next };
   const isCount = COUNT_BEFORE.test(before) && !ERA_BEFORE.test(eraPart(text, at));
   return { spoken: goesOn && !isCount ? "жылы " : "жыл ", next: endOfMark(text, next) };
 };
-/** "Жж-да", "ж-ы" */
+/** Marks with an ending: "жж-да", "ж-ы". */
 const ENDED_MARK = new RegExp(`(жж?)-([${LOWER}]+)${WORD_END}`, "yu");
 const IS_RANGE = /\d ?[-–—/] ?\d{1,4} ?$/;
-/** Born and died in that year: "1897 ж. т.", "1936 ж. қ.б." */
+/** Marks of birth and death in that year: "1897 ж. т.", "1936 ж. қ.б." */
 const LIFE_MARK = /^ ?(?:т\.(?! ?(?:\d|[бст]\.))|(қ\. ?б\.))/u;
-/** "40 ж. жұмыс істеді" is a count: two figures are a year only after an era. */
+/** "40 ж. жұмыс істеді" is a count: two digits are a year only after an era. */
 const COUNT_BEFORE = /(?:^|[^\d.,–—-] ?)(?<![\d–—-] ?)\d{1,2} ?$/;
 const DECADE_BEFORE = /(?<!\d)\d0 ?$/;
 const PART_OF_TIME = /^ ?(?:соңы|басы|ортасы|аяғы)/u;
 const PLURAL_BEFORE = /^ ?(?:аралығ|аралық|бойы|ішінде|арасында)/u;
 
-/** Text before the number that ends at `at`. */
+/** Returns the text before the number that ends at `at`. */
 function eraPart(text: string, at: number): string {
   return text.slice(Math.max(0, at - 52), at).replace(/\d{1,4} ?$/, "");
 }
 const TEXT_END = /^\s*$/u;
 
-/** "5 мамыр", "8-10 наурызда": days before a month are ordinals. */
+/** Reads days before a month as ordinals: "5 мамыр", "8-10 наурызда". */
 const dayRule = patternRule(`(\\d{1,2})${RANGE}[ -](?=${MONTH_WORD})`, (match) => {
   const days = match[2] === undefined ? [match[1]!] : [match[1]!, match[2]];
   return days.every((day) => isDay(day)) ? ordinals(days) : null;
@@ -152,7 +152,7 @@ const DAY_MONTH = new RegExp(`^\\d{1,2} ${MONTH}`, "u");
 const DATE = /(\d{1,2})([./])(\d{1,2})\2(\d{4})(?!\d)(?: ?(?:ж\.|жыл(?:ы|ғы)?(?![\p{L}\p{M}])))?/uy;
 const ISO_DATE = /(\d{4})-(\d{2})-(\d{2})(?!\d)()/uy;
 
-/** "05.05.2024", "2024-05-05": the year first, then the day of the month. */
+/** Reads dates: "05.05.2024", "2024-05-05". Speaks the year first, then the day of the month. */
 function dateRule(text: string, at: number): Reading | null {
   const plain = matchAt(DATE, text, at);
   const iso = plain === null ? matchAt(ISO_DATE, text, at) : null;
@@ -166,19 +166,19 @@ function dateRule(text: string, at: number): Reading | null {
   return readNumberEnding({ spoken, digits: null }, text, at + match[0].length);
 }
 
-/** "5 қаң.": the month in full. */
+/** Reads "5 қаң." with the month in full. */
 const shortMonthRule = patternRule(
   `(\\d{1,2}) (${Object.keys(SHORT_MONTHS).join("|")})\\.`,
   ([, day = "", month = ""]) => (isDay(day) ? `${ordinals([day])} ${SHORT_MONTHS[month] ?? ""}` : null),
 );
 
-/** "12 мамыр 2024": the year is an ordinal, and its word is added. */
+/** Reads the year of "12 мамыр 2024" as an ordinal, and adds its word. */
 const yearAfterMonthRule = patternRule(
   `(?<=\\d{1,2} ${MONTH}(?:с?[ыі]нда)?,? )(\\d{4})(?![\\d.,:-]?\\d|-\\p{L}| ?(?:жыл|ж\\.|г\\.))`,
   ([, year = ""]) => (isYear(year) ? `${ordinals([year])} жыл` : null),
 );
 
-/** "12.05 күні": two numbers and a dot are a date only before such a word. */
+/** Reads "12.05 күні": two numbers and a dot are a date only before such a word. */
 const shortDateRule = patternRule(
   "(\\d{1,2})\\.(\\d{2})(?= (?:күні|күнгі|күнінде|күнінен|күніне)(?!\\p{L}))",
   ([, day = "", month = ""]) =>
@@ -187,7 +187,10 @@ const shortDateRule = patternRule(
 
 /** A dot needs a context of time: "12.05" alone may be a date or a decimal. */
 const TIME = /(24(?=[:.]00)|[01]?\d|2[0-3])([:.])([0-5]\d)(?:\2([0-5]\d))?(?![\d:])(?!\.\d)/uy;
-/** "сағат 9.30", "таңғы 7.45", and the second of two: "сағат 9.30-дан 18.00-ге". */
+/**
+ * Words before a time with a dot, "сағат 9.30", "таңғы 7.45", and before the second of two: "сағат 9.30-дан
+ * 18.00-ге".
+ */
 const CLOCK_BEFORE =
   /(?:сағат|таңғы|таңертеңгі|түскі|кешкі|түнгі|(?:жергілікті|Астана|Алматы|Мәскеу) уақыт(?:ы бойынша|ымен)|уақыты:?) (?:(?:кешкі|таңғы|түнгі|түскі) )?(?:[0-2]?\d[.:][0-5]\d(?:-?[дтн][ае]н)?(?: ?[-–—,] ?| | мен | және | пен ))?$/iu;
 /** Verbs after a time, and the end of a range of times. */
@@ -195,13 +198,13 @@ const CLOCK_AFTER =
   /^(?:-[дт][ае] (?:баста|аш|аяқта|жаб|кел|кет|шық|біт|өт|жина|бол)|-[дн]?[дтн][ае]н [0-2]?\d\.[0-5]\d-[ғгқк][ае] (?:дейін|шейін))/u;
 const CLOCK_RANGE_BEFORE = /(?<![\d.,])[0-2]?\d\.[0-5]\d-[дтн][ае]н $/u;
 
-/** "14:30" is "он төрт отыз", "9:00" is "тоғыз", "14:30-да" is "он төрт отызда". */
+/** Reads "14:30" as "он төрт отыз", "9:00" as "тоғыз", and "14:30-да" as "он төрт отызда". */
 function timeRule(text: string, at: number): Reading | null {
   const match = matchAt(TIME, text, at);
   if (match === null) return null;
   const end = at + match[0].length;
   if (match[2] === "." && !isClock(text, at, end)) return null;
-  // A result: "27:37 есебіне" is not a time, "12:10 есебімен" could be.
+  // A score, "27:37 есебіне", is not a time; "12:10 есебімен" could be one.
   if (/^ есе[пб]/.test(text.slice(end, end + 6))) return null;
   const parts = [match[1]!, match[3]!, match[4] ?? ""].map((part) => (part === "" ? 0 : Number(part)));
   const spokenParts =
@@ -216,7 +219,7 @@ function isClock(text: string, at: number, end: number): boolean {
   const after = text.slice(end, end + 24);
   const isRange = (HOURS_AFTER.test(after) || HOURS_BEFORE.test(before)) && !/^ ?[\d,]/.test(after);
   if (isRange && ON_THE_CLOCK.test(text.slice(at, end)) && !MEASURE_AFTER.test(after)) return true;
-  // "10.00 Ашылу салтанаты": a line of a schedule.
+  // "10.00 Ашылу салтанаты" is a line of a schedule.
   const isLineStart = at === 0 || text[at - 1] === "\n";
   if (isLineStart && PROGRAMME.test(text.slice(at, at + 12))) return true;
   return (
@@ -225,7 +228,9 @@ function isClock(text: string, at: number, end: number): boolean {
   );
 }
 
-/** "9.00–18.00", in quarters of an hour: no month has these numbers, and Kazakh decimals have a comma. */
+/**
+ * In quarters of an hour, as in "9.00–18.00": no month has these numbers, and Kazakh decimals have a comma.
+ */
 const ON_THE_CLOCK = /^\d{1,2}\.(?:00|15|30|45)$/;
 const HOURS_AFTER =
   /^ ?[-–—] ?(?:2[0-4]|1?\d)\.(?:00|15|30|45)(?![\d.,]| ?[%₸$€₽]| (?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;

@@ -8,6 +8,9 @@ export interface DictionaryEntry {
   readonly spoken: string;
 }
 
+/** Most pronunciations of a request. */
+export const MOST_PRONUNCIATIONS = 100;
+
 /** A word of the dictionary, found at `at`. */
 export interface DictionaryReading extends Reading {
   readonly at: number;
@@ -24,8 +27,8 @@ const ENDING = new RegExp(`-([${LOWER}]+)${WORD_END}`, "uy");
 const WORD_UNIT = /[\p{L}\p{M}\d]/u;
 
 /**
- * A request's pronunciations, which precede all rules: whole words, in any case, the longest first. A tree,
- * because a pattern of a hundred alternatives takes seconds for words with a common prefix.
+ * A request's pronunciations, which precede all rules: whole words, in any case, the longest first. Uses a
+ * tree because a pattern of a hundred alternatives takes seconds for words with a common prefix.
  */
 export class PronunciationDictionary {
   readonly #root: Node = { next: new Map(), spoken: null };
@@ -50,7 +53,7 @@ export class PronunciationDictionary {
     return node?.spoken ?? undefined;
   }
 
-  /** Finds its words in a prepared text, in order, with endings after a hyphen. */
+  /** Finds the dictionary's words in a prepared text, in order, with endings after a hyphen. */
   find(text: string): DictionaryReading[] {
     const units = folded(text);
     const found: DictionaryReading[] = [];
@@ -86,14 +89,14 @@ export function dictionaryOf(entries: readonly DictionaryEntry[] = []): Pronunci
   return entries.length === 0 ? undefined : new PronunciationDictionary(entries);
 }
 
-/** Folds a text for comparison, unit by unit: lower case, every white space a space. */
+/** Folds a text for comparison, unit by unit: lower case, and a space for every white space. */
 function folded(text: string): string {
   const lower = text.toLowerCase();
   // Positions must not change; no letter after `prepare` becomes two.
   return (lower.length === text.length ? lower : text).replace(/\s/g, " ");
 }
 
-/** Neither inside a word, nor in a part of another number: 5 is not in "1,5". */
+/** Whether a word may begin here: not inside a word, nor inside another number ("5" is not in "1,5"). */
 function isBegin(units: string, at: number): boolean {
   const before = units[at - 1] ?? "";
   if (!WORD_UNIT.test(units[at]!)) return true;

@@ -3,7 +3,7 @@
  * spelling.
  *
  * Source: the most frequent words of the project's Kazakh text corpora (news, encyclopedia, proverbs; counts
- * only) without forms that endings explain, and missing everyday words. Duplicates do no harm.
+ * only), without forms that endings explain, plus everyday words that they lack. Duplicates do no harm.
  */
 export const FREQUENT_WORDS = `
 кітапхана жабылады ашылады басталады қызметкер қызметкерлер шаруа

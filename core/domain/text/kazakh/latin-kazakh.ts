@@ -11,11 +11,11 @@ export type LatinAlphabet = "apostrophes" | "acutes" | "umlauts" | "umlauts-ı" 
 
 const LETTER = "A-Za-zÄÖÜŪĞÑŞŊÁÓÚŃǴÝäöüūğñşıŋáóúńǵýİ";
 const APOSTROPHE = "'’ʼ‘´`";
-/** An apostrophe is part of a word only where the alphabet of 2017 has one. */
+/** An apostrophe is part of a word only where the 2017 alphabet has one. */
 const WORD = `[${LETTER}](?:[${LETTER}]|(?<=[AaGgIiNnOoSsCcUuYy])[${APOSTROPHE}])*`;
 const APOSTROPHES = new RegExp(`[${APOSTROPHE}]`, "gu");
 const APOSTROPHE_INSIDE = new RegExp(`[agiosucyn][${APOSTROPHE}][a-z]`);
-/** Addresses, which are not respelled, or words. */
+/** Tokens: addresses, which are not respelled, or words. */
 const TOKEN = new RegExp(
   `(?:https?://|www\\.)\\S+|[A-Za-z\\d._+-]{1,64}@\\S+|[A-Za-z\\d-]{1,63}(?:\\.[A-Za-z\\d-]{2,63})+|[@#][A-Za-z\\d_]+|${WORD}`,
   "gu",
@@ -50,14 +50,14 @@ const addWord = (skeleton: string, word: string) => {
 for (const word of FREQUENT_WORDS.trim().split(/\s+/)) {
   const skeleton = [...word].map((letter) => CYRILLIC_SKELETON[letter] ?? "").join("");
   addWord(skeleton, word);
-  // Final қ, к and п are voiced before a vowel: "kitaby".
+  // Final қ, к and п become voiced before a vowel: "kitaby".
   const voiced = { қ: "ғ", к: "г", п: "б" }[word.at(-1)!];
   if (voiced === undefined || word.length < 4) continue;
   addWord(skeleton.slice(0, -1) + CYRILLIC_SKELETON[voiced]!, word.slice(0, -1) + voiced);
 }
 const LONGEST_SKELETON = Math.max(...[...BY_SKELETON.keys()].map((key) => key.length));
 
-/** Endings in skeleton letters; brackets contain alternatives. */
+/** Endings in skeleton letters; brackets list alternatives. */
 const ENDING_FORMS = `
 [ldt][ae]r [ndt][yi]n [gq][ae] [kg]e q[ae] n[ae] [ndt][yi] [dt][ae] n[dt][ae] [ndt][ae]n [mbp]en s[yi]
 [yi]m [yi]n [yi] m[yi]z [yi]z m n l[yi][qk] l[yi]g d[yi][qk] t[yi][qk] l[yi] s[yi]z S[yi] S[ae] [gq][yi]
@@ -69,7 +69,7 @@ const LONGEST_ENDING = Math.max(...[...ENDINGS].map((ending) => ending.length));
 const LONGEST_ENDINGS = 16;
 const LONGEST_WORD = 40;
 
-/** English words that look Kazakh, and so do not count for either language. */
+/** English words that look Kazakh, and so count for neither language. */
 const NEUTRAL = new Set(
   "a i an as at al all am and are art ask bar bas bay be bed ben best bir bite bol bos but by cat dan day de den die dos do el en end er es et eve for go hal he her his how if in is it jan job jol kim la le me men my no not of off on one or ot our out pen pop qu sat say see set she so son star tag tan tap tar tas ten than the them they this to ton top toy ty un up us via was we who why you your ana ata aka aga bala alma era iron ara".split(
     " ",
@@ -79,17 +79,17 @@ const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph(?!ana)|th|oo|ee|ou|ea|gh/;
 const SURE_SIGN = /[ǵńığŋūşğ]|q(?!u)/;
 const SIGN = /[äöüñáóúý]/;
 
-/** Foreign words that mark a sentence in a Kazakh text as foreign. */
+/** Number of foreign words that make a sentence in a Kazakh text foreign. */
 const FOREIGN_SENTENCE = 3;
 
 interface Votes {
   kazakh: number;
-  /** Votes for Kazakh that exclude other languages. */
+  /** Votes for Kazakh that rule out other languages. */
   sure: number;
   foreign: number;
 }
 
-/** Returns the alphabet of a text that is mostly Kazakh in Latin letters; null for others. */
+/** Returns the alphabet of a text that is mostly Kazakh in Latin letters; null for other texts. */
 export function latinAlphabetOf(text: string): LatinAlphabet | null {
   if (!mayBeKazakh(text)) return null;
   const votes = votesOf(text);
@@ -114,7 +114,7 @@ export function respellLatinKazakh(
   if (known === null ? !mayBeKazakh(text) : !A_LATIN_LETTER.test(text)) return mapped;
   const alphabet = known ?? latinAlphabetOf(text);
   const whole = alphabet === null ? null : votesOf(text);
-  // A sentence with few distinctive words has the language of its text.
+  // A sentence with few distinctive words is in the language of its text.
   if (whole !== null && (isKazakh(whole) || whole.foreign < FOREIGN_SENTENCE)) {
     return mapped.replace(TOKEN, (token) => respelled(token, alphabet!, isKept));
   }
@@ -167,7 +167,7 @@ function votesOf(text: string): Votes {
   return votes;
 }
 
-/** Possible Kazakh spelling of a name that is not in the list: y as a vowel. */
+/** Whether a name that is not in the list may be spelled in Kazakh, with y as a vowel. */
 function isNative(lower: string): boolean {
   return /[^aeou]y/.test(lower) && !/[fvhc]/.test(lower);
 }
@@ -202,7 +202,7 @@ function respelled(token: string, alphabet: LatinAlphabet, isKept: (word: string
   return isCapital ? cyrillic.charAt(0).toUpperCase() + cyrillic.slice(1) : cyrillic;
 }
 
-/** "USB": capitals that are spelled out. */
+/** Whether capitals are spelled out, as in "USB". */
 function isLetters(token: string): boolean {
   return token.length > 1 && token.length < 5 && token === token.toUpperCase();
 }
@@ -211,7 +211,7 @@ function isRoman(token: string): boolean {
   return /^[IVX]+$/.test(token);
 }
 
-/** The letters of a word, digraphs and apostrophes joined. */
+/** Splits a word into letters; digraphs and letters with apostrophes count as one. */
 function lettersOf(lower: string): string[] {
   return lower.replace(APOSTROPHES, "'").match(/sh|ch|zh|[agionsuyc]'|./gu) ?? [];
 }
@@ -219,7 +219,7 @@ function lettersOf(lower: string): string[] {
 function skeletonOf(letters: readonly string[]): string {
   return letters
     .map((letter, i) => {
-      // "Abay" for Абай.
+      // "Abay" is Абай.
       if (letter === "y" && /^[aeouáäóöúüū]$/.test(letters[i - 1] ?? "")) return "i";
       if (letter === "y'") return "u";
       return DIGRAPHS[letter] ?? LATIN_SKELETON[letter[0]!] ?? "?";
@@ -227,7 +227,7 @@ function skeletonOf(letters: readonly string[]): string {
     .join("");
 }
 
-/** Spells a word of the list, with its endings letter by letter; null for other words. */
+/** Spells a listed word, with its endings letter by letter; null for other words. */
 function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string | null {
   if (lower.length > LONGEST_WORD) return null;
   const letters = lettersOf(lower);
@@ -245,7 +245,7 @@ function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string
   return null;
 }
 
-/** "[ld]ar" is lar and dar. */
+/** Expands "[ld]ar" to lar and dar. */
 function expanded(form: string): string[] {
   const parts = form.match(/\[[^\]]{1,12}\]|./g) ?? [];
   return parts.reduce<string[]>(
@@ -289,7 +289,7 @@ function endingLetters(letters: readonly string[], stem: string): string {
     const isAfterVowel = /[аәеоөұүыі]/.test(before);
     if ((letter === "i" || letter === "ı" || letter === "i'") && isAfterVowel) spelled += "й";
     else if ((letter === "i" || letter === "ı") && letters[i + 1] !== "k" && isBack(stem + spelled))
-      // Back words have no і except in -нікі: "oqıdy" is оқиды, and ы if there is no y.
+      // Words with back vowels have no і except in -нікі: "oqıdy" is оқиды, and ы if there is no y.
       spelled += letter === "i" || letters.includes("y") ? "и" : "ы";
     else if (letter === "i" || letter === "ı" || letter === "i'") spelled += "і";
     else if (letter === "u" || letter === "y'") spelled += "у";
@@ -329,7 +329,7 @@ function spelledLetter(
   alphabet: LatinAlphabet,
   isFirstSyllable: boolean,
 ): string {
-  // After у stands a vowel: "qosylýy".
+  // A vowel follows у: "qosylýy".
   const isAfterVowel = /[аәеоөұүыі]/.test(before);
   const isBeforeVowel = next !== undefined && LATIN_VOWEL.test(next);
   switch (letter) {

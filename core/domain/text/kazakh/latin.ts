@@ -36,7 +36,7 @@ s: с; t: т; u: у; v: в; w: у; x: кс; y: ы; z: з
 /** A letter that only Kazakh uses, or a q that is not before u. */
 const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
 
-/** "KZ86125KZT5004100100": reads an account number letter by letter and figure by figure. */
+/** Reads an account number letter by letter and digit by digit: "KZ86125KZT5004100100". */
 export const accountRule: Rule = patternRule(
   `[A-Z]{2}\\d{2}(?:[A-Z\\d]{11,30}|(?: [A-Z\\d]{4}){3,7}(?: [A-Z\\d]{1,3})?)(?![A-Za-z\\d])`,
   (match) =>
@@ -72,13 +72,15 @@ export function spokenLatin(word: string): string {
   return respelled([...sounding].map(plainLetter).join(""), SPELLINGS);
 }
 
-/** After a vowel i and y are a glide; in words with ı, i is и. */
+/** Spells i and y as a glide after a vowel; in words with ı, i is и. */
 function kazakhSpelling(lower: string): string {
   const glided = lower.replace(/(?<=[aeouäöüūáóú])[iy]/g, "й");
   return lower.includes("ı") ? glided.replaceAll("i", "и") : glided;
 }
 
-/** Capitals without a vowel or of at most three letters, and single letters. */
+/**
+ * Whether a word is spelled out: capitals without a vowel or at most three letters long, and single letters.
+ */
 function isSpelledOut(word: string): boolean {
   if (word.length === 1) return true;
   const hasVowel = /[aeiouy]/i.test(word);

@@ -3,7 +3,7 @@ import { wordTable } from "./word-table.js";
 /** Letters of the voices: Kazakh Cyrillic, including those of Russian words. */
 export const KAZAKH_LETTERS = "аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя";
 
-/** For a character class in a pattern. */
+/** Content of a character class in a pattern. */
 export const LOWER = "а-яёәғқңөұүһі";
 export const UPPER = "А-ЯЁӘҒҚҢӨҰҮҺІ";
 
@@ -11,7 +11,7 @@ export const CONSONANTS = "бвгғджзйкқлмнңпрстфхһцчшщъ�
 
 const VOWEL = /[аәеёиоөуұүыіэюя]/;
 
-/** Words without a vowel are spelled. */
+/** Whether a word has a vowel; words without one are spelled out. */
 export function hasVowel(lowerCaseWord: string): boolean {
   return VOWEL.test(lowerCaseWord);
 }
@@ -28,7 +28,7 @@ const LETTER_NAMES = wordTable(`
 ь: жіңішкелік белгісі
 `);
 
-/** Spells a word by letter names, vowels as they are. */
+/** Spells a word by letter names; vowels stay as they are. */
 export function spelledByLetters(lowerCaseWord: string): string {
   return [...lowerCaseWord].map((letter) => LETTER_NAMES[letter] ?? letter).join(" ");
 }

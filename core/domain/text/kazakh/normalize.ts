@@ -58,7 +58,9 @@ import { type TidyWord, tidy } from "./tidy.js";
 import { plainWordRule } from "./words.js";
 
 export interface NormalizeOptions {
-  /** False does not read numbers, abbreviations and signs, and drops those that cannot be pronounced. */
+  /**
+   * If false, numbers, abbreviations and signs are not read, and those that cannot be pronounced are dropped.
+   */
   readonly expand: boolean;
   /** Applies regardless of `expand`. */
   readonly dictionary?: PronunciationDictionary | undefined;
@@ -111,7 +113,7 @@ const WORD_RULES: readonly Rule[] = [
   scaleRule,
   plainWordRule,
 ];
-/** For words that are not short and do not start like an abbreviation. */
+/** Rules for words that are not short and do not start like an abbreviation. */
 const WHOLE_WORD_RULES: readonly Rule[] = [romanRule, acronymRule, plainWordRule];
 const LATIN_RULES: readonly Rule[] = [
   addressRule,
@@ -155,7 +157,7 @@ const MARK_RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ["-", [minusRule, nameHyphenRule, smallRangeRule]],
   ...[..."!?:;—–\n"].map((mark): [string, readonly Rule[]] => [mark, []]),
 ]);
-/** Latin letters are respelled even without `expand`. */
+/** Rules without `expand`, which still respells Latin letters. */
 const WORD_RULES_PLAIN: readonly Rule[] = [latinRule];
 const SIGN_RULES_PLAIN: readonly Rule[] = [nameHyphenRule, addressDotRule, droppedRangeRule];
 
@@ -163,7 +165,7 @@ const LETTER = /[\p{L}\p{M}]/u;
 const PLAIN_WORD = new RegExp(`[${LOWER}${UPPER}]+`, "uy");
 const LINE_ENDS = /\n[ \n]*/uy;
 const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
-/** Parts of the output that a second pass would read differently, because marks happen to be adjacent. */
+/** Words of the output that a second pass would read differently, because marks happen to be adjacent. */
 const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
 const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
 const HEAD_BEFORE = new RegExp(`(?<![${LOWER}])[${LOWER}]+$`, "u");
@@ -266,7 +268,7 @@ class NamesAhead {
     this.#names = dictionary?.find(text) ?? [];
   }
 
-  /** Start of the next one, or the end of the text. */
+  /** Start of the next dictionary word, or the end of the text. */
   get nextAt(): number {
     return this.#names[this.#next]?.at ?? this.#text.length;
   }
@@ -286,7 +288,7 @@ class NamesAhead {
   }
 }
 
-/** A reading of [at, next), or copied letters (next is null), with its position in the output. */
+/** A reading of [at, next), or copied letters if `next` is null, with its position in the output. */
 interface Span {
   readonly writtenStart: number;
   readonly at: number;
@@ -347,7 +349,9 @@ function rulesAt(text: string, at: number, expand: boolean): readonly Rule[] {
   return MARK_RULES.get(character) ?? SIGN_RULES;
 }
 
-/** Returns whether a word is no abbreviation, by its length, the next mark and the known first letters. */
+/**
+ * Returns whether a word is not an abbreviation, by its length, the next mark and the known first letters.
+ */
 function isWhole(text: string, at: number): boolean {
   const word = matchAt(PLAIN_WORD, text, at)?.[0] ?? "";
   const mark = text[at + word.length];

@@ -13,12 +13,12 @@ export interface ReadNumber {
 }
 
 const HYPHENATED = new RegExp(`-([${LOWER}]+)(?![\\p{L}\\p{M}])(\\.(?= ?[,;)${LOWER}]| \\d|$))?`, "yu");
-/** "20:00 ге", "ІІ -нің": detached endings; "де" and "те" are also words. */
+/** Detached endings, as in "20:00 ге" and "ІІ -нің"; "де" and "те" are also words. */
 const APART = /(?: -([ндт][ыі]ң?|[ғгқк][ае]|[дт][ае]|[дтн][ае]н)| ([ғгқк][ае]))(?![\p{L}\p{M}-])/uy;
-/** "5деген" quotes five, "100деген" is hundreds. */
+/** Attached case endings: "5деген" quotes five, but "100деген" means hundreds. */
 const ATTACHED_CASE =
   /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|(?<=0)[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
-/** Numbered nouns by abbreviation: "7-сын.". */
+/** Abbreviations of numbered nouns: "7-сын.". */
 const NUMBERED_NOUNS = wordTable(`
 сын: сынып; қат: қабат; көш: көше; пәт: пәтер; п: пәтер; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет;
 том: том; т: том; б: бет; ж: жыл; ғ: ғасыр
@@ -26,10 +26,10 @@ const NUMBERED_NOUNS = wordTable(`
 const ATTACHED = new RegExp(`((?:[ыі]н|сын|н)?ш[ыі])([${LOWER}]*)(?![\\p{L}\\p{M}])`, "yu");
 const ORDINAL_ENDING = /^(?:ыншы|інші|сыншы|ншы|нші|шы|ші)(.*)$/;
 const COLLECTIVE_ENDING = /^[еа]у(.*)$/;
-/** "Жүздеген", "жүздеп": hundreds of, by hundreds. */
+/** Endings of "жүздеген" (hundreds of) and "жүздеп" (by hundreds). */
 const MANY_ENDING =
   /^[лдт](?:аған|еген|[ае]п)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
-/** Adjectives of measure take cardinals, other nouns after a hyphen ordinals: "5-жылдық", but "5-сынып". */
+/** After a hyphen, adjectives of measure take cardinals ("5-жылдық") and other nouns ordinals ("5-сынып"). */
 export const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық|шақты|шамалы)$/;
 const CLITIC = /^(?:ақ|ай)$/;
 
@@ -85,7 +85,7 @@ function withNumberEnding(number: ReadNumber, written: string): string {
   return `${ordinal(spoken)} ${saidWord(written)}`;
 }
 
-/** "Миллиондаған" has no "бір" before it. */
+/** Forms a number such as "миллиондаған", which has no "бір" before it. */
 function manyOf(spoken: string): string {
   return spoken.replace(/^бір (?=(?:миллион|миллиард|триллион)$)/, "");
 }

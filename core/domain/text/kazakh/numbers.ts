@@ -15,9 +15,9 @@ export interface WrittenNumber {
 }
 
 /**
- * Groups of three by spaces; by dots or commas where nothing else can be meant: two groups and more
- * ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other kind after them ("1.234,56",
- * "1,234.56").
+ * Digits in groups of three separated by spaces. Dots or commas separate groups only where nothing else can
+ * be meant: two groups and more ("1.234.567"), a group of zeros ("5.000"), or a decimal mark of the other
+ * kind after them ("1.234,56", "1,234.56").
  */
 const NUMBER = new RegExp(
   "(?:([1-9]\\d{0,2}(?:(?: \\d{3})+|(?:\\.\\d{3})+(?=,\\d{1,2}(?!\\d))|(?:,\\d{3})+(?=\\.\\d{1,2}(?!\\d))" +
@@ -51,7 +51,7 @@ function decimalOrWhole(fraction: string): MarkMeaning {
   return fraction === "" ? "whole" : "decimal";
 }
 
-/** Reads a number; if its meaning is ambiguous, as it is written: "он екі нүкте нөл бес". */
+/** Reads a number; an ambiguous one is read as it is written: "он екі нүкте нөл бес". */
 export function spokenNumber({ whole, fraction, mark, meaning }: WrittenNumber): string {
   if (meaning === "whole") return cardinal(whole);
   return meaning === "decimal" ? decimal(whole, fraction) : asWritten(whole, mark, fraction);

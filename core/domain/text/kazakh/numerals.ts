@@ -61,7 +61,7 @@ export function decimal(whole: string, fraction: string): string {
   return `${cardinal(whole)} бүтін ${denominator} ${cardinal(fraction.replace(/^0+(?=\d)/, ""))}`;
 }
 
-/** Collective numerals such as "бесеу", for 1 to 7; else null. */
+/** Returns the collective numeral, such as "бесеу", for 1 to 7; otherwise null. */
 export function collective(digits: string): string | null {
   return COLLECTIVES[Number(digits)] || null;
 }

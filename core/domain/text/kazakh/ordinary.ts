@@ -25,9 +25,9 @@ const EXCEPTION_FIRST = new Set(
 );
 
 /**
- * Finds the end of a run of words that are spoken as written: Cyrillic, with a vowel, without inner capitals
- * and a dot after them, separated by a space, a comma and a space, or a hyphen. Nine of ten words are in such
- * a run, which is fast.
+ * Finds the end of a run of words that are spoken as written: Cyrillic words with a vowel, without inner
+ * capitals or a dot after them, separated by a space, a comma and a space, or a hyphen. Nine of ten words are
+ * in such a run, so this keeps normalization fast.
  * @returns `at` when no run starts there
  */
 export function ordinaryRunEnd(text: string, at: number): number {
@@ -72,7 +72,7 @@ function kindAt(text: string, at: number): number {
 /** Returns whether a dot, a slash or a letter of any script follows. */
 function isJoined(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
-  // "а/о", "ж/е": a vowel and a slash.
+  // A vowel and a slash, as in "а/о", "ж/е".
   if (unit === DOT || unit === SLASH) return true;
   if (unit < 0x80) return (unit | 32) >= 97 && (unit | 32) <= 122;
   return unit >= 0xc0 && unit < 0x2000 && unit !== 0xd7 && unit !== 0xf7;

@@ -11,7 +11,7 @@ const SEPARATED = "\\+?[78][ ,-]{0,8}\\d{3}[ ,-]{1,8}\\d{3}[ -]?\\d{2}[ -]?\\d{2
 const AREA = "\\+?[78][ ,-]{0,8}7\\d{3}[ ,-]{1,8}\\d{2}[ -]?\\d{2}[ -]?\\d{2}";
 const LOCAL = "(?:[67]\\d{2})[ -]\\d{3}[ -]\\d{2}[ -]\\d{2}";
 const SHORT = "\\d{2,3}-\\d{2}-\\d{2}";
-/** Eleven digits are a telephone number only after such a word; else they may be a sum. */
+/** Eleven digits are a telephone number only after such a word; elsewhere they may be a sum. */
 const CONTACT =
   "(?:[Тт]ел\\.|[Тт]елефон\\p{Ll}{0,12}|[Нн]өмір\\p{Ll}{0,12}|[Бб]айланыс\\p{Ll}{0,12}|[Ww]hats[Aa]pp):? ?";
 const JOINED = /^(\+?)([78])(7\d{2})(\d{3})(\d{2})(\d{2})$/;

@@ -3,7 +3,7 @@ import { MappedText } from "./mapped-text.js";
 import { spellOutMarks } from "./quoted.js";
 import { wordTable } from "./word-table.js";
 
-/** Text of characters with rules: letters of two scripts, digits, known marks, spaces, line ends. */
+/** Text of characters that have rules: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
   readonly mapped: MappedText;
   /** Positions of characters (code points) that cannot be spoken. Quotation marks are silent instead. */
@@ -21,7 +21,7 @@ export const KAZAKH_LATIN = "äöüūğqñşıŋáóúńǵý";
 const LATIN = new Set(`abcdefghijklmnopqrstuvwxyzé${KAZAKH_LATIN}`);
 const MARKS = new Set(`0123456789,.!?:;-${SIGNS}`);
 
-/** Characters that are checked one by one; most others stay. */
+/** Characters that are checked one by one; most others stay as they are. */
 const UNUSUAL_SOURCE = `[^${LOWER}${UPPER}a-zA-Z0-9 \\n,.!?:;%-]`;
 const UNUSUAL = new RegExp(UNUSUAL_SOURCE, "gu");
 const AN_UNUSUAL = new RegExp(UNUSUAL_SOURCE, "u");
@@ -37,7 +37,7 @@ const STAND_INS: ReadonlyMap<string, string> = new Map([
 
 /** An O typed for a zero: "2О24". */
 const ZERO_BETWEEN_DIGITS = /(?<=\d)[OО](?=\d)/gu;
-/** Powers after a digit, except the squares and cubes of units. */
+/** Superscripts after a digit, except squares and cubes, which belong to units. */
 const SUPERSCRIPTS = /(?<=\d)(?![²³](?![⁰¹²³⁴-⁹⁻]))⁻?[⁰¹²³⁴-⁹]+/gu;
 const FRACTION = /^\d+\u2044\d+$/;
 /**
@@ -65,8 +65,8 @@ const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
 /**
  * Composes, maps and filters characters, and repairs words of mixed scripts.
  *
- * Dashes keep their length, an ellipsis becomes three dots, brackets and bullets become commas; all are
- * pauses.
+ * Dashes keep their length, an ellipsis becomes three dots, and brackets and bullets become commas; all of
+ * these are pauses.
  *
  * @param respell respells words of the composed text
  * @param isExpanded whether numbers and abbreviations will be read
@@ -82,7 +82,7 @@ export function prepare(
   if (isUnusual) mapped = mapped.replace(MARKED, (marked) => marked.normalize("NFC"));
   if (FOREIGN_LETTER.test(raw)) {
     mapped = mapped.replace(WORD, repaired);
-    // Before apostrophes are removed, since one alphabet has letters with them.
+    // Respell before apostrophes are removed, since one alphabet has letters with them.
     if (respell !== undefined) mapped = respell(mapped);
   }
   mapped = mapped.replace(ZERO_BETWEEN_DIGITS, () => "0");
@@ -92,8 +92,8 @@ export function prepare(
     .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
     .replace(UNUSUAL, (character, sourceStart) => {
       const kept = keep(character);
-      // Letters used as quotation marks, "ʼ" and the primes, are also silent, but letters must be listed as
-      // dropped.
+      // Letters used as quotation marks, such as "ʼ" and the primes, are also silent, but other letters must
+      // be listed as dropped.
       if (kept !== null && !(kept === "" && A_LETTER.test(character))) return kept;
       dropped.push(sourceStart);
       // Invisible characters may be inside a word; pictures and foreign letters separate words.
@@ -123,8 +123,8 @@ function keep(unusual: string): string | null {
 }
 
 /**
- * Writes a word of two scripts in one, if each letter of the other has a look-alike. Mostly Latin words
- * become Latin, others Cyrillic.
+ * Writes a word of mixed scripts in one script, if each letter of the other has a look-alike. Words that are
+ * mostly Latin become Latin, others Cyrillic.
  */
 function repaired(word: string): string {
   if (!FOREIGN_LETTER.test(word) || !CYRILLIC_LETTER.test(word)) return word;
@@ -149,7 +149,7 @@ function repaired(word: string): string {
   return result;
 }
 
-/** Converts decimal digits of other scripts, each of which has ten consecutive ones. */
+/** Converts decimal digits of other scripts; each script has ten consecutive ones. */
 function digitOf(character: string): string | null {
   if (!/^\p{Nd}$/u.test(character)) return null;
   const codePoint = character.codePointAt(0) ?? 0;

@@ -32,7 +32,7 @@ function quantityRule(text: string, at: number): Reading | null {
   return number === null ? null : readQuantity(number, null, text);
 }
 
-/** "$5", "€ 3,5 млн", "KZT 500": the currency is spoken after the number. */
+/** Reads "$5", "€ 3,5 млн" and "KZT 500": the currency is spoken after the number. */
 export function moneyFirstRule(text: string, at: number): Reading | null {
   const sign = matchAt(CODE, text, at)?.[0] ?? text.charAt(at);
   const currency = Object.hasOwn(CURRENCIES, sign) ? CURRENCIES[sign] : undefined;
@@ -43,7 +43,7 @@ export function moneyFirstRule(text: string, at: number): Reading | null {
 }
 const CODE = /[A-Z]{3}(?= ?\d)/uy;
 
-/** "1/2" is "екіден бір": the denominator in the ablative, then the numerator. */
+/** Reads "1/2" as "екіден бір": the denominator in the ablative, then the numerator. */
 const fractionRule: Rule = (text, at) => {
   const match = matchAt(/(?<![\d/])([1-9]\d{0,2})\/(\d{1,3})(?![\d/.])/uy, text, at);
   if (match === null) return null;
@@ -60,7 +60,7 @@ function partOf(numerator: string, denominator: string): string {
   return `${inCase(cardinal(denominator), "ablative")} ${cardinal(numerator)}`;
 }
 
-/** "№5 мектеп" is "бесінші мектеп"; long numbers and bare ones are "нөмірі". */
+/** Reads "№5 мектеп" as "бесінші мектеп"; long and lone numbers get "нөмірі". */
 export const numberSignRule: Rule = patternRule(
   `№ ?(\\d+)(?!\\.\\d{1,3}-\\p{Ll})(?:-(\\p{Ll}+)${WORD_END})?(?= (\\p{L})|)`,
   (match) => {
@@ -75,15 +75,15 @@ export const numberSignRule: Rule = patternRule(
   },
 );
 
-/** Versions and addresses: "2.0.1". */
+/** Reads versions and addresses: "2.0.1". */
 const dottedRule = patternRule(`\\d{1,40}(?:\\.\\d{1,40}){2,}(?!\\d)`, (match) =>
   // "1.234.567" is one number.
   /^[1-9]\d{0,2}(?:\.\d{3}){2,}$/.test(match[0]) ? null : match[0].split(".").map(codeGroup).join(" нүкте "),
 );
 
 /**
- * "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule
- * rows).
+ * Reads "3:1" as a result next to "есеп", otherwise as a ratio, "үштің бірге қатынасы" (genitive and dative
+ * of case_rule rows).
  */
 const ratioRule = patternRule(
   "(?<![\\d:.,])(\\d{1,3}):([1-9]\\d{0,2}(?: \\d{3})+|\\d{1,6})(?![\\d:]|[.,]\\d)(?=( есе[пб])|)",
@@ -98,7 +98,7 @@ const ratioRule = patternRule(
 );
 const RESULT_BEFORE = /есе[пб]\p{Ll}{0,12} {0,8}[—,:]? {0,8}$/u;
 
-/** "10^6", from "10⁶": "он алтыншы дәрежеде". */
+/** Reads "10^6", from "10⁶", as "он алтыншы дәрежеде". */
 const powerRule: Rule = patternRule(`(\\d{1,40})\\^([-−]?)(\\d+)`, (match) => {
   const [, base = "", minus, exponent = ""] = match;
   return `${cardinal(base)} ${minus === "" ? "" : "минус "}${ordinal(cardinal(exponent))} дәрежеде`;
@@ -121,8 +121,8 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
     spokenValue(known, vulgar?.[1] ?? null, part) + (scale === null ? "" : ` ${scaleName(scale[1] ?? "")}`);
   const money = currencyBefore === null ? matchAt(CURRENCY_PATTERN, text, next) : null;
   const rate = currencyBefore === null ? matchAt(RATE_PATTERN, text, next) : null;
-  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of
-  // kilograms.
+  // A scale or a unit makes "1.234" and "12.05" decimals: nobody counts thousands of millions with a group
+  // mark, and kilograms have no date.
   const decided: WrittenNumber =
     scale === null ? number : { ...number, meaning: fraction === "" ? "whole" : "decimal" };
   if (rate !== null) {
@@ -140,7 +140,7 @@ function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, te
   const unit = matchAt(UNIT_PATTERN, text, next);
   if (unit !== null) {
     const end = next + unit[0].length;
-    // The last dot of "а.к." ends the sentence too.
+    // The last dot of "а.к." also ends the sentence.
     const stop = unit[0].endsWith(".") && matchAt(SENTENCE_END, text, end) !== null ? "." : "";
     return measured(`${value(measuredNumber(decided))} ${unitName(unit[1] ?? "")}${stop}`, text, end);
   }
@@ -164,7 +164,8 @@ function spokenValue(number: WrittenNumber, vulgar: string | null, part: RegExpE
 
 /**
  * Reads a sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт
- * тиын". Three are a group after a sign, as in English ("$1,234"), and ambiguous before one ("1,234 ₸").
+ * тиын". Three digits are a group after a currency sign, as in English ("$1,234"), and ambiguous before one
+ * ("1,234 ₸").
  */
 function sum(number: WrittenNumber, currency: Currency, isSignFirst: boolean): string {
   const { whole, fraction, mark } = number;
@@ -189,7 +190,7 @@ function measured(spoken: string, text: string, at: number): Reading {
   return readNumberEnding({ spoken, digits: null }, text, at + (dot?.[0].length ?? 0));
 }
 
-/** "½" by itself. */
+/** Reads a lone "½". */
 export const vulgarRule: Rule = patternRule("[½¼¾⅓⅔]", (match) =>
   match[0] === "½" ? "жарты" : (VULGAR_READINGS[match[0]] ?? null),
 );

@@ -12,7 +12,7 @@ const DASHED_ENDING = new RegExp(`(?<=\\d|[${UPPER}]{2})[–—‒−]([${LOWER}
 
 /**
  * Keeps the meaning of quotation marks and long dashes before they are removed: "7 «Б»" is a number with a
- * letter and no measure, "«Арман» ЖШС-нің" has a possessive, "5–сынып" has a hyphen.
+ * letter, not a measure, "«Арман» ЖШС-нің" has a possessive, and "5–сынып" has a hyphen.
  */
 export function spellOutMarks(mapped: MappedText): MappedText {
   return mapped
@@ -31,7 +31,7 @@ export function spellOutMarks(mapped: MappedText): MappedText {
     });
 }
 
-/** Case endings after a possessive: "-ның" is "-ының", "-ға" is "-ына". */
+/** Returns the case ending after a possessive: "-ның" becomes "-ының", "-ға" becomes "-ына". */
 function ownedCase(high: string, ending: string): string {
   const low = high === "і" ? "е" : "а";
   if (ending === "" || /^[ыі]$/.test(ending)) return high;

@@ -31,8 +31,8 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
 export const WORD_END = "(?![\\p{L}\\p{M}])";
 
 /**
- * Words that start a sentence. Other capitals after "1991 ж." or "XIX ғ." continue it with a name (in 39 of
- * 40 places of the text corpora).
+ * Words that start a sentence. Other capitals after "1991 ж." or "XIX ғ." are names that continue it (in 39
+ * of 40 places in the text corpora).
  */
 export const SENTENCE_STARTERS =
   "Сол|Содан|Сонда|Сонымен|Сондықтан|Ол|Олар|Оның|Бұл|Осы|Осыдан|Мұнда|Бірақ|Алайда|Ал|Кейін|Бірде|Енді|Біз|Мен";

@@ -7,7 +7,9 @@ const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 
 /** Cyrillic letters that replace Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
 const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
-/** Typed with У, П and Ш for V, II and III, or with l for I, recognized only before a century: "ХШ ғасыр". */
+/**
+ * Numerals typed with У, П and Ш for V, II and III, or l for I; recognized only before a century: "ХШ ғасыр".
+ */
 const TYPED = /[IVXІХУПШl]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШl]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
 const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III", l: "I" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
@@ -16,13 +18,13 @@ const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})
 const NUMBERED =
   /[ -](?:ғасыр|ғ\.|ғғ\.|ғ(?!\p{L})|тарау|бөлім|бап|баб|том|съезд|тоқсан|дәреже|топ|тоб|кезең|сынып|сыныб|жартыжылдық|жарты|мыңжылдық|онжылдық|класс|санат|сессия|конгресс|форум|саммит|олимпиада|спартакиада|фестивал|байқау|чемпионат|турнир|кубо|конференция|симпозиум|құрылтай|шақырыл|орын|жүлде|деңгей|разряд|сектор|тип|түрі|қабат|кезек|курс|семестр|жартылық|тур|кітап|кітаб|параграф|тармақ|пункт|бағыт|республикалық|халықаралық|облыстық|қалалық|аймақтық|дүние|жазғы|қысқы|дәстүрлі|корпус|армия|дивизия|мемлекеттік дума|патша|император|король|папа|сұлтан)/iuy;
 const NAME_BEFORE = new RegExp(`(?:^|[^${LOWER}${UPPER}])[${UPPER}][${LOWER}]+ $`, "u");
-/** "I. Кіріспе": titles of first sections; "І. Есенберлин" is a name. */
+/** Titles of first sections, as in "I. Кіріспе"; "І. Есенберлин" is a name. */
 const HEADING_AFTER =
   /\. ?(?:кіріспе|алғы ?сөз|жалпы|негізгі|ұйымдастыру|қорытынды|мақсат|бастапқы|теориялық|практикалық|дайындық|сабақ|жаңа|үй тапсырмасы|өткен|бағалау|пайдаланылған|бөлім|тарау|түсінік|нәтиже|міндет|талап|ереже)/iuy;
 const INITIAL_END = new RegExp(`^\\. ?[${UPPER}]`, "u");
 const RULER_BEFORE =
   /(?:Петр|Пётр|Николай|Александр|Екатерина|Елизавета|Людовик|Карл|Генрих|Вильгельм|Фридрих|Наполеон|Филипп|Павел|Иван|Мехмед|Дарий|Птолемей|Рамсес|Георг|Леопольд|Густав|Иоанн|Бенедикт|Юстиниан|Оттон|Ричард|Эдуард|Яков|Мұрад|Сүлеймен|Селім|Баязид) $/u;
-/** "Х–ХІІ", "І, ІІ және ІІІ": numerals next to a single letter. */
+/** Numerals next to a single letter: "Х–ХІІ", "І, ІІ және ІІІ". */
 const NUMERAL_AFTER = /(?: ?[-–—] ?|, ?| және | мен | пен | бен )[IVXІХ]{1,5}(?![\p{L}\p{M}\d.])/uy;
 const NUMERAL_BEFORE = /(?<![\p{L}\p{M}])[IVXІХ]{1,5}(?: ?[-–—] ?|, ?| және | мен | пен | бен )$/u;
 /** A word or name after the numeral; "V тәрізді" and "V образды" are shapes. */
@@ -45,7 +47,7 @@ export function romanRule(text: string, at: number): Reading | null {
   const isWrittenOut = matchAt(ORDINAL_ENDING, text, end) !== null;
   const number = isWrittenOut ? { spoken, digits: numeral } : { spoken: ordinal(spoken), digits: null };
   const reading = readNumberEnding(number, text, end);
-  // "X-XII ғасырлар": a range has a pause.
+  // In the range "X-XII ғасырлар", a pause separates the numbers.
   if (matchAt(RANGE_AFTER, text, reading.next) === null) return reading;
   return { spoken: `${reading.spoken} —`, next: reading.next + 1 };
 }
@@ -63,7 +65,7 @@ function isNumeral(numeral: string, text: string, at: number, end: number): bool
   if (matchAt(NUMBERED, text, end) !== null) return true;
   const before = text.slice(Math.max(0, at - 30), at);
   if ((at === 0 || text[at - 1] === "\n") && matchAt(HEADING_AFTER, text, end) !== null) return true;
-  // "Жазушы І. Есенберлин" has an initial, "Петр I. Ол" ends a sentence.
+  // "Жазушы І. Есенберлин" has an initial; in "Петр I. Ол" a sentence ends.
   if (INITIAL_END.test(text.slice(end, end + 3)) && !RULER_BEFORE.test(before)) return false;
   if (NAME_BEFORE.test(before) || NUMERAL_BEFORE.test(before)) return true;
   if (matchAt(NUMERAL_AFTER, text, end) !== null || matchAt(ORDINAL_ENDING, text, end) !== null) return true;

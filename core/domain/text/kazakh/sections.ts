@@ -20,11 +20,11 @@ const SECTION_NUMBER = new RegExp(
   `(${NUMBER})(?:(?:\\.?-([${LOWER}]+))|(?=(${MORE})(?:-([${LOWER}]+)| ${SECTION})))`,
   "yu",
 );
-/** "2.1-сур." */
+/** Abbreviated nouns: "2.1-сур." */
 const SHORT_NOUNS = wordTable(`
 т: тармақ; тарм: тармақ; п: пункт; бөл: бөлім; тар: тарау; кес: кесте; сур: сурет; қос: қосымша
 `);
-/** "3.1. Жалпы ережелер" at the start of a line. */
+/** A numbered heading at the start of a line: "3.1. Жалпы ережелер". */
 const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 
 /** Reads the number of a part of a text: "3.1-тармақ" is "үш нүкте бірінші тармақ". */
@@ -47,7 +47,7 @@ export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   return { spoken: spokenSection(number, others === ""), next };
 };
 
-/** "2.3-кестеде", and "кесте 2.3". */
+/** A section's noun before its number: "кесте 2.3". */
 const SECTION_BEFORE = new RegExp(`(?:(?:^|[^\\p{L}])${SECTION}\\p{Ll}{0,6}|§) ?$`, "iu");
 const PLAIN_NUMBER = new RegExp(`(${NUMBER})(?!-\\p{L}|[.,]\\d)`, "yu");
 

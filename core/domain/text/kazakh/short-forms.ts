@@ -43,7 +43,7 @@ for (const line of CONTRACTIONS.split(";")) {
   for (const head of heads.split(",")) {
     const known = BY_HEAD.get(head) ?? [];
     for (const tail of tails.split(",")) known.push({ tail, word });
-    // "сінде" ends "көшесінде": the longest end first.
+    // Sort the longest endings first: "сінде" is the end of "көшесінде".
     BY_HEAD.set(
       head,
       known.toSorted((a, b) => b.tail.length - a.tail.length),
@@ -54,8 +54,8 @@ for (const line of CONTRACTIONS.split(";")) {
 const ANY_ENDING = "а о р солт оңт бат шығ қ обл ауд к көш даң пр".split(" ");
 
 /**
- * Returns whether "head-" at `at` may be a contraction, by the letters after it; not for a repetition,
- * "ун-ун-".
+ * Returns whether "head-" at `at` may be a contraction, by the letters after it; a repetition such as
+ * "ун-ун-" is not.
  */
 export function mayBeContracted(text: string, at: number, hyphen: number): boolean {
   const head = text.slice(at, hyphen).toLowerCase();
@@ -85,16 +85,16 @@ const REST =
   /^(?:н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен|нд[ае]ғы|нд[ае]гі|[дт][ыі]ң|[ғгқк][ае]|[дт][ыі]|[дт][ае]|[дт][ае]н|[бп]ен|[лдт][ае]р\p{Ll}*)?$/u;
 const NAME_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?:-\\d+)? $`, "u");
 
-/** "Абай к-сі", "Қаржы м-гінің", "тарих ин-ты". */
+/** Reads "Абай к-сі", "Қаржы м-гінің", "тарих ин-ты". */
 export const contractionRule: Rule = (text: string, at: number): Reading | null => {
   const match = matchAt(CONTRACTED, text, at);
   if (match === null) return null;
   const [written, head = "", end = ""] = match;
-  // "Г-ті": a letter, or a headword by its first letter.
+  // "Г-ті" is a letter, or a headword's first letter.
   if (head.length === 1 && head !== head.toLowerCase() && isEnding(end)) return null;
   const word = contracted(head.toLowerCase(), end, text.slice(Math.max(0, at - 30), at));
   if (word === null) return null;
-  // A dot that ends the sentence stays.
+  // Keep a dot that ends the sentence.
   const stop =
     written.endsWith(".") &&
     /^(?:\s*$| \p{Lu})/u.test(text.slice(at + written.length, at + written.length + 2));
@@ -107,7 +107,7 @@ function contracted(head: string, end: string, before: string): string | null {
       // "2010 ж-лы" is a year.
       if (word === "журналы" && /\d ?$/.test(before)) return `жылы${end.slice(tail.length)}`;
       const rest = end.slice(tail.length);
-      // "Аягөз ауд-нда": a district of that name.
+      // "Аягөз ауд-нда" is a district of that name.
       const named = rest === "" ? undefined : NAMED_PLACES[word];
       if (named !== undefined && isEnding(rest) && NAME_BEFORE.test(before)) return withEnding(named, rest);
       return word + rest;
@@ -122,11 +122,11 @@ function contracted(head: string, end: string, before: string): string | null {
     if (head === nameHead && end.startsWith(tail) && REST.test(end.slice(tail.length)))
       return (NAME_FORMS[key] ?? "") + end.slice(tail.length);
   }
-  // "Алматы қ-да": a kind of place after its name, with a case.
+  // "Алматы қ-да" is a kind of place after its name, with a case.
   const place = PLACES[head];
   return place !== undefined && isEnding(end) ? withEnding(place, end) : null;
 }
-/** "оңт-ке" */
+/** Directions with a hyphen and a case: "оңт-ке". */
 const SIDES = wordTable(`
 солт: солтүстік; оңт: оңтүстік; бат: батыс; шығ: шығыс
 `);
@@ -154,7 +154,7 @@ const SLASHED_FORM = new RegExp(
   "yu",
 );
 
-/** "Шелек а/о", "т/ж бекеті" */
+/** Reads "Шелек а/о", "т/ж бекеті". */
 export const slashedRule: Rule = (text, at) => {
   const match = matchAt(SLASHED_FORM, text, at);
   if (match === null) return null;
@@ -172,7 +172,7 @@ const DISTRICTS = wordTable(`
 const DISTRICT =
   "(?:([шым])[/-]а(?:уд)?(?![\\p{L}\\p{M}-])|мкр(?:-?н)?(?![\\p{L}\\p{M}])|м-н(?![\\p{L}\\p{M}]))\\.?";
 
-/** "«Самал» ш/а", "Орбита мкр-н": with a name before it, the district of that name. */
+/** A district after its name: "«Самал» ш/а", "Орбита мкр-н". */
 const NAMED_DISTRICT = new RegExp(`(?<![\\p{L}\\p{M}])${DISTRICT}`, "yu");
 export const districtRule: Rule = (text, at) => {
   const match = matchAt(NAMED_DISTRICT, text, at);
@@ -184,13 +184,13 @@ export const districtRule: Rule = (text, at) => {
   };
 };
 
-/** "5-ы/а", "8 мкр-н": numbered districts. */
+/** Reads numbered districts: "5-ы/а", "8 мкр-н". */
 export const numberedDistrictRule: Rule = patternRule(
   `(?<!\\p{L}-)(\\d{1,3})(?:-(?:[ыі]н|сын|н)?ш[ыі](?= ))?[- ]?(?:${DISTRICT}|([шы])\\.а(?:уд)?\\.)`,
   ([, number = "", kind, dotted]) => `${ordinal(cardinal(number))} ${districtName(kind ?? dotted)}`,
 );
 
-/** "Самал-2 ш/а": the number is a part of the name. */
+/** Reads "Самал-2 ш/а", where the number is part of the name. */
 export const namedNumberDistrictRule: Rule = patternRule(
   `(?<=\\p{L}-)(\\d{1,3}) ${DISTRICT}`,
   ([, number = "", kind]) => `${cardinal(number)} ${districtName(kind)}ы`,

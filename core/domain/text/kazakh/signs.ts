@@ -16,31 +16,31 @@ const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "�
 /** A row of at least this many equal signs is not read one by one. */
 const SHORTEST_ROW = 3;
 
-/** "-5" is "минус бес"; a dash after a word or number is a pause. */
+/** Reads "-5" as "минус бес"; a dash after a word or number is a pause. */
 export const minusRule: Rule = patternRule(
   "(?<![\\p{L}\\p{M}\\d.,]|\\d )[-−](?=[$€₽₸£¥]? ?\\d)",
   () => "минус",
 );
 
-/** "#Қазақстан" */
+/** Reads "#Қазақстан". */
 export const hashtagRule: Rule = patternRule("#(?=\\p{L})", () => "хэштег");
 
-/** "COVID-19", "Wi-Fi", "5-G": no pause. */
+/** Joins names with a hyphen without a pause: "COVID-19", "Wi-Fi", "5-G". */
 export const nameHyphenRule: Rule = patternRule(
   "(?<=\\p{L})-(?=\\d)|(?<=[A-Za-z])-(?=[A-Za-z])|(?<=\\d)-(?=[A-Za-z])",
   () => "",
 );
 
-/** "2-3 күн" is "екі-үш күн"; longer numbers get a pause. */
+/** Reads "2-3 күн" as "екі-үш күн"; longer numbers get a pause. */
 export const smallRangeRule: Rule = patternRule(
   "(?<=(?<!\\d)\\d\\d?)-(?=\\d\\d?(?![\\d.,:]))",
   () => GLUED_HYPHEN,
 );
 
-/** A dot inside an address: "dauys.kz". */
+/** Reads a dot inside an address: "dauys.kz". */
 export const addressDotRule: Rule = patternRule("(?<=[A-Za-z\\d])\\.(?=[A-Za-z])", () => "нүкте");
 
-/** "және/немесе": one or the other. */
+/** Reads the slash of "және/немесе": one or the other. */
 export const slashRule: Rule = patternRule("(?<=\\p{L})/(?=\\p{L})|(?<=\\d)/(?=\\d)", (match, text) => {
   const before = text[match.index - 1]!;
   return /[A-Za-z\d]/.test(before) || text.startsWith("немесе", match.index + 1) ? "" : "немесе";
@@ -54,12 +54,15 @@ export const signRule: Rule = (text, at) => {
   const end = endOfRow(text, at);
   // "100%%%": the first of the row was read with its number.
   if (text[at - 1] === sign && text[at - 2] !== sign && end > at + 1) return { spoken: "", next: end };
-  // A row is an ornament ("====="), or a repeated sign next to a figure ("++++100"), which is read once.
+  // A row is an ornament ("====="), or a repeated sign next to a digit ("++++100"), which is read once.
   const isSaid = end === at + 1 || /\d/.test(text[at - 1] ?? "") || /\d/.test(text[end] ?? "");
   return isSaid ? readNumberEnding({ spoken: name, digits: null }, text, end) : { spoken: "", next: end };
 };
 
-/** End of a row of at least three equal signs, the one before `at` included; else the end of the sign. */
+/**
+ * Returns the end of a row of at least three equal signs, counting the one before `at`; else the end of the
+ * sign.
+ */
 function endOfRow(text: string, at: number): number {
   let end = at + 1;
   while (text[end] === text[at]) end++;
@@ -73,5 +76,5 @@ function nextToDigit(sign: string, text: string, at: number): string | null {
   return name !== undefined && isNear ? name : null;
 }
 
-/** The hyphen of "10-15" where digits are not read. */
+/** Drops the hyphen of "10-15" where digits are not read. */
 export const droppedRangeRule: Rule = patternRule("(?<=\\d)-(?=\\d)", () => "");

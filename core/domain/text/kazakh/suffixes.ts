@@ -7,7 +7,7 @@
 export type GrammaticalCase = "genitive" | "dative" | "accusative" | "locative" | "ablative" | "instrumental";
 
 const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
-  // "АҚШ-ң" leaves the most of it out.
+  // "АҚШ-ң" omits most of the ending.
   ["genitive", /^(?:[ндт][ыі])?ң$/],
   ["dative", /^[ғгқкн][ае]$/],
   ["accusative", /^[ндт][ыі]$/],
@@ -20,7 +20,7 @@ const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
 const OTHER_ENDING =
   /^(?:ң$|[лдт][ае]р)?(?:с?[ыі]|[ыі]?м[ыі]з)?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
 const LIKENESS = /^[лдт](?:ық|ік)$/;
-/** "-дай" about, "-дап" at a time, "-даған" and more, and the plural, with further endings. */
+/** Endings "-дай" (about), "-дап" (at a time), "-даған" (and more), and the plural, with further endings. */
 const DERIVED =
   /^(?:([дт])[ае](й)|[лдт][ае](п)$|[лдт](?:аға|еге)(н)|[лдт][ае](р))((?:[ыі](?:н|н[ыі]ң|н[ае]|нд[ае]|н[ае]н)?|[ыі]?м[ыі]з|[ғгқк][ае]|[ндт][ыі]ң?|[дт][ае]|[дн][ае]н|[дт][ае][ғг][ыі]|[мбп]ен|н)?)$/;
 /** Endings of place and of possession: "-дағы", "-нікі". */
@@ -83,7 +83,7 @@ function harmonized(endings: string, isFront: boolean): string {
   return [...endings].map((letter) => to[from.indexOf(letter)] ?? letter).join("");
 }
 
-/** "Жоғары оқу орны" is "жоғары оқу орындары". */
+/** Forms the plural of a possessive: "жоғары оқу орны" becomes "жоғары оқу орындары". */
 function possessivePlural(phrase: string): string {
   if (/(?:[лдт]ары|[лдт]ері)$/.test(phrase)) return phrase;
   const bare = phrase
@@ -126,7 +126,8 @@ function inPossessive(phrase: string): string {
 const VOICED: Readonly<Record<string, string>> = { к: "г", қ: "ғ", п: "б" };
 
 /**
- * Loanwords with a final double consonant lose one before an ending: "килограмнан" (spelling rules of 1983).
+ * Loanwords with a final double consonant lose one of the two before an ending: "килограмнан" (1983 spelling
+ * rules).
  */
 function stem(phrase: string): string {
   return /(мм|лл|тт|сс)$/.test(phrase) ? phrase.slice(0, -1) : phrase;
@@ -164,13 +165,16 @@ function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
 const POSSESSIVE =
   /(?:[лдт][ыі][ғг][ыі]|[аяе]с[ыі]|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|федерациясы|комитеті|қоры|институты|университеті|академиясы|зауыты|фабрикасы|мектебі|комиссиясы|корпорациясы|басқармасы|әкімдігі|прокуратурасы|жолы|банкі|палатасы|партиясы|кеңесі|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары|қоғамы|кәсіпорны|кодексі|проспектісі|округі|қожалығы)$/;
 
-/** The last vowel decides; the glides у and и, and a soft sign, decide only where nothing else does. */
+/**
+ * Returns whether the last vowel is a front one; the glides у and и, and a soft sign, count only if nothing
+ * else decides.
+ */
 function hasFrontHarmony(word: string): boolean {
   for (let i = word.length - 1; i >= 0; i--) {
     const letter = word[i]!;
     if (FRONT.includes(letter)) return true;
     if (BACK.includes(letter)) return false;
-    // "минут", "сум" are back; the last letter of "елу" follows the vowel before it.
+    // "Минут" and "сум" are back; the last letter of "елу" follows the vowel before it.
     if (letter === "у" && i < word.length - 1) return word.endsWith("ь");
     if ((letter === "и" || letter === "ю") && i < word.length - 1) return true;
   }

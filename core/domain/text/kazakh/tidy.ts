@@ -17,14 +17,15 @@ export interface TidyText {
 }
 
 const LETTERS = new RegExp(`[${LOWER}]+`, "gu");
-/** A run of marks becomes the strongest one. */
+/** Marks from strongest to weakest; a run of marks becomes the strongest one. */
 const STRONGEST_FIRST = ["?", "!", ".", ";", ":", ","];
 const GLUE = /^[ \t]*\u2010[ \t]*$/u;
 const DASH = /[–—]|[ \t][-–—]+[ \t]/u;
 
 /**
  * Converts spoken text to its canonical form: lower case, single spaces, one mark at a time with a space
- * after it, dashes between spaces, hyphens only inside words, a letter first. Empty without a letter.
+ * after it, dashes between spaces, hyphens only inside words, a letter first. Returns an empty text without a
+ * letter.
  */
 export function tidy(untidy: string): TidyText {
   const text = untidy.toLowerCase();
@@ -48,7 +49,7 @@ export function tidy(untidy: string): TidyText {
   return { spoken, words };
 }
 
-/** Canonical separator between two words. */
+/** Returns the canonical separator between two words. */
 function separator(gap: string): string {
   if (gap === " " || gap === "  ") return " ";
   if (gap === "-" || GLUE.test(gap)) return "-";

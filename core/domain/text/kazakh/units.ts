@@ -51,14 +51,14 @@ const SCALES = wordTable(`
 триллион: триллион
 `);
 
-/** Patterns end where no letter, digit or power follows. */
+/** End of a pattern: no letter, digit or power may follow. */
 const END = "(?![\\p{L}\\p{M}\\d²³])";
 export const UNIT_PATTERN = new RegExp(
   // "7 А сыныбы" is a class, not a current.
   ` ?(${alternatives(Object.keys(PLAIN_UNITS))})(?<!(?<!°) ?[АВ](?= \\p{L}))${END}`,
   "yu",
 );
-/** "км/сағ", "₸/кг"; the groups are the measure and its divisor. */
+/** Matches "км/сағ", "₸/кг"; the groups are the measure and its divisor. */
 export const RATE_PATTERN = new RegExp(
   ` ?(${alternatives([...Object.keys(PLAIN_UNITS), ...Object.keys(CURRENCIES)])})/(${alternatives(Object.keys(DIVISORS))})${END}`,
   "yu",
@@ -70,7 +70,7 @@ export function unitName(written: string): string {
   return PLAIN_UNITS[written]!.toLowerCase();
 }
 
-/** Words before and after the number of a rate. */
+/** Returns the words before and after the number of a rate. */
 export function rateOf(
   measured: string,
   divisor: string,
@@ -89,7 +89,7 @@ export function scaleName(written: string): string {
   return SCALES[written]!;
 }
 
-/** Longest first, so that "км/сағ" wins over "км". */
+/** Joins alternatives, longest first, so that "км/сағ" wins over "км". */
 function alternatives(texts: readonly string[]): string {
   const longestFirst = texts.toSorted((a, b) => b.length - a.length);
   return longestFirst.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")).join("|");

@@ -24,7 +24,7 @@ export const RUSSIAN_WORDS: ReadonlyMap<string, string> = new Map(
 `),
   ),
 );
-/** Adjectives in the genitive: a stem with a vowel before -ого; adverbs in -ого are spoken as written. */
+/** Adjectives in the genitive: a stem with a vowel before -ого. Adverbs in -ого are spoken as written. */
 const GENITIVE = /[аеиоуыэюя].{0,40}[бвгджзклмнпрстфхцчшщ](?:ого|его)$/;
 const SAID_AS_WRITTEN = new Set(
   "много немного дорого недорого строго убого полого отлого лего лого итого".split(" "),
@@ -60,7 +60,7 @@ function spokenRussian(lower: string): string | null {
 
 /** Reads units and scales in full, and letters by name: "б)" is "бы". */
 function spokenWithoutVowel(word: string, lower: string, text: string, at: number): string | null {
-  // Brackets have become commas.
+  // A bracket has become a comma.
   const isListed = word.length === 1 && /^[,.]/.test(text.slice(at + 1, at + 2));
   if (SOUNDS.has(lower) && !isListed) return null;
   return (word.length > 1 ? bareUnitName(word) : null) ?? spelledByLetters(lower);

@@ -1,6 +1,6 @@
 import { saysDigits } from "./spoken-digits.js";
 
-/** Words [first, end). */
+/** A range of words [first, end). */
 interface Range {
   readonly first: number;
   readonly end: number;
@@ -23,7 +23,7 @@ const PROVIDER =
 const TLD_NAMES =
   "ру|ком|кз|кэзэ|казэ|кезет|кейзет|кей зет|ка зэ|ка зе|ка зет|орг|нет|инфо|рф|уз|кгз|бай|юа|еду|эдю|гов|гоу|про|ай оу|ru|com|kz|org|net|info|edu|gov|uz|kg|by|io|pro|me";
 const TLD = new RegExp(`^(?:${TLD_NAMES})$`);
-/** With the ending of a case: "мейл ру-ға". */
+/** A top-level domain with a case ending: "мейл ру-ға". */
 const TLD_WITH_ENDING = new RegExp(
   `^(?:${TLD_NAMES})-?(?:[ғк][ае]|қа|[дт][ае]|[дтн][ае]н|[дтн][ыі]|[дтн][ыі]ң)$`,
 );
@@ -32,7 +32,7 @@ const LETTER =
   /^(?:\p{L}|эй|би|си|ди|эф|джи|эйч|аш|ай|джей|йот|кей|ка|эл|эль|эм|эн|оу|пи|пэ|кью|ку|ар|эр|эс|ти|тэ|ю|ви|вэ|дабл|икс|уай|игрек|зет|зед|бэ|цэ|дэ|же|гэ)$/u;
 const CUE =
   /^(?:имейл|емейл|эмейл|е-мейл|e-mail|email|пошта|почт|мейл|майл|мекенжай|мекен-жай|адрес)\p{Ll}{0,6}$/u;
-/** Between a cue and the address it announces. */
+/** Words between a cue and the address that it announces. */
 const AFTER_CUE =
   /^(?:это|вот|такой|такая|будет|мынау|мынадай|былай|болады|деген|менің|мой|моя|наш|наша|біздің|электронды|электронная|—|–|-)$/;
 
@@ -40,7 +40,7 @@ const AFTER_CUE =
 const CUE_DISTANCE = 6;
 const LONGEST_LOCAL = 24;
 const MOST_LABELS = 4;
-/** Words of a label that is not spelled: "тау кен банк точка кз". */
+/** Maximum number of words in a label that is not spelled: "тау кен банк точка кз". */
 const LABEL_WORDS = 3;
 const SPELLED_LABEL_WORDS = 12;
 
@@ -107,7 +107,7 @@ function tldEnd(clean: readonly string[], at: number): number | null {
   return null;
 }
 
-/** "Еду точка кз". */
+/** Returns the end of a second top-level domain, as in "еду точка кз". */
 function secondTldEnd(clean: readonly string[], end: number): number {
   return DOT.test(clean[end] ?? "") ? (tldEnd(clean, end + 1) ?? end) : end;
 }

@@ -18,7 +18,7 @@ interface Piece {
 /**
  * Masks pieces of a display text, each of which stands for spoken words [first, end).
  *
- * A piece that shares a word with a redaction is masked whole, so figures never show a part of a number.
+ * A piece that shares a word with a redaction is masked whole, so digits never show a part of a number.
  * Punctuation after the masked pieces is kept.
  *
  * @param pieces in order; together they cover every spoken word once
@@ -50,7 +50,7 @@ export function maskedPieces<P extends Piece>(
 const TRAILING_MARKS = /[.,;:!?…»”"]{0,4}$/u;
 
 /**
- * Masks words with times: each redaction becomes one word that lasts from its first word to its last one.
+ * Masks words with times: each redaction becomes one word that spans its first to its last word.
  * `merge` adds further fields to the word, such as a confidence.
  */
 export function maskedWords<

@@ -4,7 +4,9 @@ export interface NumberKind {
   readonly hasThousands: boolean;
   /** Returns true if digits can start such a number. */
   canStart(digits: string): boolean;
-  /** Digits with the same state continue in the same way, so one of them represents all. */
+  /**
+   * Key of the digits' state; digits with equal keys continue in the same way, so one of them represents all.
+   */
   stateOf(digits: string): string;
   isWhole(digits: string): boolean;
 }
@@ -41,7 +43,7 @@ export function hasKnownArea(phone: string): boolean {
 }
 
 const IIN_DIGITS = 12;
-/** The birth date and the digit of the century. */
+/** Digits of the birth date and the century. */
 const IIN_HEAD_DIGITS = 7;
 
 /**

@@ -9,7 +9,7 @@ import type { DigitRun } from "./spoken-digits.js";
 export const MOST_EXCESS = 2;
 export const MOST_EXCESS_OF_CUED_PHONE = 6;
 
-/** Digits, and the excess of numbers in this reading of the words. */
+/** Digits, and the excess numbers in this reading of the words. */
 export interface Reading {
   readonly digits: string;
   readonly excess: number;
@@ -17,13 +17,13 @@ export interface Reading {
 
 interface State {
   readonly digits: string;
-  /** Count of these numbers. */
+  /** Number of spoken numbers in this reading. */
   readonly cost: number;
   readonly hasThousand: boolean;
 }
 
 /**
- * Reads digits from an item on, by the item before which they end; keeps the simplest of equal states.
+ * Reads digits from an item on; keeps the simplest reading for each end and state.
  */
 export function readingsFrom(
   run: DigitRun,

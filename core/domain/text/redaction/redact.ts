@@ -24,7 +24,7 @@ const NUMBERS: readonly (readonly [NumberName, NumberKind])[] = [
 
 const STRONG_PHONE_CUE =
   /^(?:телефон|тел$|ұялы|сотк|сотов|мобильн|мобилк|whatsapp|ватсап|уатсап|вацап|вотсап|звон|позвон|перезвон|набер|набира|звандас|хабарлас|қоңырау)/;
-/** "Нөмір" is also the number of a house or a contract. */
+/** Words that are a weak cue, because "нөмір" is also the number of a house or a contract. */
 const WEAK_PHONE_CUE = /^(?:номер|нөмір)/;
 const OTHER_NUMBER =
   /^(?:карт|иин|жсн|бин|бсн|шот|счет|договор|келісім|шарт|заказ|тапсырыс|чек|накладн|штрих|iban)/;
@@ -32,9 +32,12 @@ const IIN_CUE = /^(?:иин|жсн|сәйкестендіру|идентифик
 const CARD_CUE = /^карт(?:а|ы|у|е|ой|ам|оч|аң|ас|ан)/;
 const CUE_WORDS_BEFORE = 4;
 const CUE_WORDS_AFTER = 3;
-/** Digits of "екі минут" right after a telephone number, or of "номер один" before it. */
+/**
+ * Largest number next to a telephone number that is not part of it: "екі минут" after it, "номер один" before
+ * it.
+ */
 const LARGEST_STRAY = 2;
-/** A cue outweighs this many additional words. */
+/** Number of additional words that a cue outweighs. */
 const CUE_SCORE = 4;
 /** Required length of a number in a longer run without a cue. */
 const USUAL_DIGITS: Readonly<Record<NumberName, number>> = { phone: 11, iin: 12, card: 16 };
@@ -55,11 +58,11 @@ interface Candidate {
  * Finds personal data in a transcript: telephone numbers of Kazakhstan and Russia, individual identification
  * numbers, payment cards, e-mail addresses.
  *
- * Numbers may be spoken in Kazakh, Russian or both, in any grouping, or written as figures. Every way to
+ * Numbers may be spoken in Kazakh, Russian or both, in any grouping, or written in digits. Every way to
  * group the words is tried, so "жиырма үш" is 23 and 20, 3. A number split over two lists, for example by a
  * pause between two finals, is not found.
  *
- * @param words as the recogniser gives them
+ * @param words as the recogniser returns them
  * @returns ranges of words in order, without overlap
  */
 export function redact(words: readonly string[], kinds: Iterable<RedactedKind>): readonly Redaction[] {
@@ -89,7 +92,8 @@ function numbersOf(words: readonly string[], run: DigitRun): Redaction[] {
 }
 
 /**
- * Numbers by their first item, at the start of the run, a plus sign or the end of another number.
+ * Lists candidate numbers by their first item, which is at the start of the run, at a plus sign or after
+ * another number.
  */
 function reachableCandidates(words: readonly string[], run: DigitRun): readonly (readonly Candidate[])[] {
   const isStart = run.plusAt.map((plusAt) => plusAt !== -1);
@@ -106,7 +110,7 @@ function reachableCandidates(words: readonly string[], run: DigitRun): readonly 
   });
 }
 
-/** Every number of a kind that begins at an item, one for each possible last item. */
+/** Lists every number of a kind that begins at an item, one for each possible last item. */
 function candidatesAt(
   words: readonly string[],
   run: DigitRun,
@@ -185,7 +189,7 @@ function filling(candidates: readonly (readonly Candidate[])[], end: number): re
   return end === 0 ? null : (fills[0]?.numbers ?? null);
 }
 
-/** A cue outweighs readings; among equals the first kind wins. */
+/** Rates a candidate: a cue outweighs readings; among equals the first kind wins. */
 function doubt({ isCued, excess }: Candidate): number {
   return 1 + excess + (isCued ? 0 : MOST_EXCESS_OF_CUED_PHONE + 1);
 }

@@ -7,15 +7,15 @@ import { majorityLanguage, type SpokenLanguage } from "../script.js";
 interface DigitGroup {
   readonly end: number;
   readonly digits: string;
-  /** Count of its numbers. */
+  /** Number of spoken numbers in the group. */
   readonly cost: number;
   readonly hasThousand: boolean;
-  /** Too large to be digits of a longer number. */
+  /** Whether it is too large to be digits of a longer number. */
   readonly isSum: boolean;
 }
 
 /**
- * Consecutive number words and figures of either language. Plus signs, separators and hesitations are not
+ * Consecutive number words and digits of either language. Plus signs, separators and hesitations are not
  * items.
  */
 export interface DigitRun {
@@ -39,11 +39,11 @@ export interface DigitRun {
 interface Item {
   readonly at: number;
   readonly plusAt: number;
-  /** A number word, or the digits of a figure. */
+  /** A number word, or written digits. */
   readonly said: NumberWord | string;
-  /** A noun for a figure, as in "две семёрки". */
+  /** Whether it is a noun for a digit, as in "две семёрки". */
   readonly isNoun: boolean;
-  /** Follows a count: "семёрки", "нуля". */
+  /** Whether it follows a count: "семёрки", "нуля". */
   readonly isCounted: boolean;
   readonly isBareThousand: boolean;
   readonly isLast: boolean;
@@ -70,13 +70,13 @@ const NOUN_VALUES: ReadonlyMap<string, number> = new Map([
   ["восьмерк", 8],
   ["девятк", 9],
 ]);
-/** "8(701)123-45-67", also with a Kazakh ending. */
+/** Written digits, such as "8(701)123-45-67", also with a Kazakh ending. */
 const FIGURES = /^(\+?)([\d()-]{0,30}\d\)?)(-\p{Ll}{1,8})?$/u;
 const ZEROS = /^н[оу]л(?:я|ей)$/;
 /** "Тысяч" and "тысячи" are counted; only these are 1000 without a number before them. */
 const BARE_THOUSAND = /^тысяч[ау]$/;
 
-/** Finds runs of number words and figures that may have at least ten digits, in bare words. */
+/** Finds runs of number words and digits that may have at least ten digits, in bare words. */
 export function digitRuns(clean: readonly string[]): readonly DigitRun[] {
   const runs: DigitRun[] = [];
   let items: Item[] = [];
@@ -204,9 +204,9 @@ function runOf(items: readonly Item[]): DigitRun {
   };
 }
 
-/** Amounts in the millions rarely need more words. */
+/** Maximum number of items in a group; amounts in the millions rarely need more words. */
 const LONGEST_GROUP_ITEMS = 12;
-/** "Екі нөл" is more likely 2, 0 than 00. */
+/** Cost of a count of zeros without a noun: "екі нөл" is more likely 2, 0 than 00. */
 const UNCOUNTED_COST = 3;
 
 function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
@@ -215,7 +215,7 @@ function groupsFrom(items: readonly Item[], first: number): DigitGroup[] {
   if (typeof said === "string") return [{ ...plain, digits: said }];
   if (isNoun || said.value === 0) return [{ ...plain, digits: String(said.value) }];
   const next = items[first + 1];
-  // A plus sign, a zero, a figure or a noun starts another number.
+  // A plus sign, a zero, written digits or a noun starts another number.
   const numbers: NumberWord[] = [said];
   for (let at = first + 1; at < items.length && numbers.length < LONGEST_GROUP_ITEMS; at++) {
     const item = items[at]!;

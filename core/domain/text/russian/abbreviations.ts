@@ -66,7 +66,7 @@ const NOUNS: readonly (readonly [source: string, noun: Noun])[] = [
   ],
   [`т\\.(?=${GAP}\\d)`, declined("masculine hard", "том")],
 ];
-/** Abbreviations that count without a figure: "несколько тыс. руб." */
+/** Abbreviations that count without a number: "несколько тыс. руб." */
 const COUNTED: readonly (readonly [source: string, noun: Noun])[] = [
   ["тыс\\.", SCALES[3]![1]],
   ["млн\\.?", SCALES[2]![1]],
@@ -85,7 +85,7 @@ export const ABBREVIATION_SOURCE =
   "(?:[дДнтТ]\\.|до н\\.|[Дд]о\\u00a0н\\.|[Дд]р\\.|пр[.-]|[Нн]апр\\.|им\\.|[Пп]роф\\.|[Аа]кад\\.|[Сс][мр]\\.|[Тт]ел\\.|ок\\.|[Уу]л\\.|[Пп]росп\\.|" +
   "[Пп]ер\\.|[Пп]л\\.|мкр\\.|обл\\.|р-н|[гГ]\\.|кв\\.|корп\\.|[Сс]тр\\.|[Рр]ис\\.|[Тт]абл\\.|[Гг]л\\.|[Пп]\\.|[Сс]т\\.|тыс\\.|млн|млрд|трлн|руб\\.|чел\\.)";
 
-/** "Т.е.", "на ул. Абая", "стр. 5". */
+/** Reads "т.е.", "на ул. Абая", "стр. 5". */
 export const abbreviationRule: Rule = (text, at) => {
   for (const { pattern, all, say } of KINDS) {
     const match = matchAt(pattern, text, at);
@@ -126,7 +126,7 @@ const KINDS: readonly Kind[] = [
   { pattern: COUNTED_PATTERN, all: COUNTED, say: (noun) => inCase((noun as Noun).plural, "genitive") },
 ];
 
-/** "В", "на" are places before an address: "в г. Алматы", "на ул. Абая". */
+/** Returns the case of an address after "в" or "на": "в г. Алматы", "на ул. Абая". */
 function caseOfPlace(text: string, at: number): Case {
   if (/(?:^|[^\p{L}])(?:во?|на)\s$/iu.test(text.slice(Math.max(0, at - 4), at))) return "prepositional";
   const cases = casesBefore(text, at);

@@ -25,7 +25,7 @@ const PREPOSITIONS: ReadonlyMap<string, readonly Case[]> = new Map([
   ["за", ["accusative", "instrumental"]],
   ["под", ["accusative", "instrumental"]],
 ]);
-/** Words that may stand between a preposition and its number. */
+/** Words that may be between a preposition and its number. */
 const FILLER =
   /(?:^|[^\p{L}])(?:примерно|приблизительно|почти|ровно|целых|всего|лишь|только|плюс|минус|номер)\s+$/iu;
 const WORD_BEFORE = /(?:^|[^\p{L}-])([\p{L}-]{1,16})[\s«"(]+$/u;
@@ -45,7 +45,7 @@ const NO_NOUN = new Set(
 /** From this number on, the noun alone does not imply a genitive. */
 const LEAST_LARGE = 100;
 
-/** Possible cases and genders of a number, judged by the words around it, the likeliest first. */
+/** A possible case and gender of a number, judged by the words around it; the likeliest come first. */
 type Option = Pick<Grammar, "case" | "gender"> & { readonly isAnimate?: boolean };
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
@@ -106,7 +106,7 @@ function nounOptions(words: readonly string[], value: number): Option[] {
     // "Доход составил 15 282 долларов" is a slip of the writer; "делегация 3 человек" is not.
     const isFew = counts === "few" && value < LEAST_LARGE;
     if (known.length > 0) return knownOptions(known, isFew || counts === "one" ? counts : "many");
-    // Adjectives come before their noun, which says more.
+    // Skip an adjective before its noun, which shows more.
     if (ADJECTIVE.test(word) && index + 1 < words.length && !NO_NOUN.has(words[index + 1]!)) continue;
     const options = counts === "one" ? optionsOfOne(word) : optionsOfSeveral(word, isFew);
     if (options.length > 0) return options;
@@ -137,7 +137,7 @@ function likeNominative(gender: Gender): Option[] {
   ];
 }
 
-/** By the ending of a noun after two and more. */
+/** Judges by the ending of a noun after two or more. */
 function optionsOfSeveral(word: string, isFew: boolean): Option[] {
   const gender = /[ыи]$/.test(word) ? "feminine" : "masculine";
   if (/(?:[аяь]|[ыи])ми$/.test(word)) return [{ case: "instrumental", gender }];
@@ -154,10 +154,10 @@ function optionsOfSeveral(word: string, isFew: boolean): Option[] {
   return [];
 }
 
-/** By the ending of a noun or an adjective after one, twenty-one and so on. */
+/** Judges by the ending of a noun or an adjective after one, twenty-one and so on. */
 function optionsOfOne(word: string): Option[] {
   const of = (gender: Gender, ...cases: Case[]): Option[] => cases.map((found) => ({ case: found, gender }));
-  // A verb.
+  // This is a verb.
   if (/(?:ся|сь)$/.test(word)) return [];
   if (/(?:[ыи]й)$/.test(word)) return of("masculine", "nominative", "accusative");
   if (/(?:[ое]го)$/.test(word)) return of("masculine", "genitive");

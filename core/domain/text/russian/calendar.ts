@@ -38,7 +38,7 @@ const LONE_YEAR = /(\d{4})(?![.,:]?\d|%|-|[ \u00a0]?(?:%|год(?:а|у|ом|е)
 const MONTH_BEFORE =
   /(?:^|[^\p{L}])(?:(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:[ьяюе]|ем)|(?:март|август)(?:а|у|ом|е)?|ма(?:й|я|ю|е|ем)|весной|летом|осенью|зимой|весны|лета|осени|зимы)[ \u00a0]$/iu;
 const IN = /(?:^|[^\p{L}])во?\s$/iu;
-/** After a year without its noun: a mark, a verb or a function word. */
+/** Text after a year without its noun: a mark, a verb or a function word. */
 const NOTHING_COUNTED =
   /^(?:\s*$|["»]?[,.;:!?)]|\s+[—–-]|\s+(?:и|а|но|он|она|они|в|на|с|из|по|за|под|его|её|ее|их|был\p{Ll}?|стал\p{Ll}?|\p{Ll}+(?:л|ла|ли|ло|лся|лась|лись|ет|ют|ит|ят)(?:ся)?)(?!\p{L}))/u;
 const EARLIER_YEAR = /\d{4}(?=,? (?:и|или|по|до|на) \d{4}[ \u00a0]?г(?:г?\.|од))/uy;
@@ -54,7 +54,7 @@ const FIRST_YEAR = 1_000;
 const LAST_YEAR = 2_100;
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** "15 марта" is "пятнадцатого марта", after "на" and "за" "пятнадцатое". */
+/** Reads "15 марта" as "пятнадцатого марта", and after "на" and "за" as "пятнадцатое". */
 const dayRule: Rule = (text, at) => {
   const match = matchAt(DAY, text, at);
   const days = [match?.[1], match?.[3]].filter((day) => day !== undefined).map(Number);
@@ -85,13 +85,13 @@ function isDay(day: number): boolean {
   return day >= 1 && day <= 31;
 }
 
-/** Genitive by default: the day on which something happens. */
+/** Returns the genitive by default: the day on which something happens. */
 function dayGrammar(text: string, at: number): Grammar {
   const of = casesBefore(text, at);
   return { ...chosen(of, []), case: of?.[0] ?? "genitive", gender: "neuter" };
 }
 
-/** "15.03.2026", "2026-03-15", followed by "г." or "года". */
+/** Reads "15.03.2026" and "2026-03-15", also followed by "г." or "года". */
 const numericDateRule: Rule = (text, at) => {
   for (const [pattern, order] of NUMERIC_DATES) {
     const match = matchAt(pattern, text, at);
@@ -106,7 +106,7 @@ const numericDateRule: Rule = (text, at) => {
   return null;
 };
 
-/** "14:30" is "четырнадцать тридцать", "3:1" a score. */
+/** Reads "14:30" as "четырнадцать тридцать", and "3:1" as a score. */
 const timeRule: Rule = (text, at) => {
   const isDotted = BEFORE_TIME.test(text.slice(Math.max(0, at - 9), at));
   const match = matchAt(TIME, text, at) ?? (isDotted ? matchAt(DOTTED_TIME, text, at) : null);
@@ -123,14 +123,14 @@ const timeRule: Rule = (text, at) => {
   };
 };
 
-/** "Ноль ноль", "ноль пять", "тридцать". */
+/** Reads minutes: "ноль ноль", "ноль пять", "тридцать". */
 function minutes(digits: string, grammar: Grammar): string {
   if (digits === "00") return "ноль ноль";
   const said = cardinal(Number(digits), grammar);
   return digits.length === 2 && digits.startsWith("0") ? `ноль ${said}` : said;
 }
 
-/** "В 2005 г.", "1941–1945 гг." */
+/** Reads "в 2005 г.", "1941–1945 гг." */
 const yearMarkRule: Rule = (text, at) => {
   const match = matchAt(YEARS, text, at);
   if (match === null) return null;
@@ -152,14 +152,16 @@ const yearMarkRule: Rule = (text, at) => {
   };
 };
 
-/** "В" is prepositional before a year; where nothing decides it is genitive, as in "весна 2005 г." */
+/**
+ * Chooses the case of a year: prepositional after "в", genitive where nothing decides, as in "весна 2005 г."
+ */
 function yearGrammar(text: string, at: number): Grammar {
   const cases = casesBefore(text, at);
   const isIn = IN.test(text.slice(Math.max(0, at - 4), at));
   return { case: isIn ? "prepositional" : (cases?.[0] ?? "genitive"), gender: "masculine", isAnimate: false };
 }
 
-/** "В 1941–1945 годах", "и 2016 годах". */
+/** Reads "в 1941–1945 годах", "и 2016 годах". */
 const yearsRule: Rule = (text, at) => {
   const match = matchAt(YEARS_BEFORE_PLURAL, text, at);
   if (match === null || !isYear(Number(match[1]))) return null;
@@ -174,7 +176,7 @@ const yearsRule: Rule = (text, at) => {
   };
 };
 
-/** The first year of "с 1968 по 1970 год". */
+/** Reads the first year of "с 1968 по 1970 год". */
 const earlierYearRule: Rule = (text, at) => {
   const match = matchAt(EARLIER_YEAR, text, at);
   if (match === null || !isYear(Number(match[0]))) return null;
@@ -185,7 +187,7 @@ const earlierYearRule: Rule = (text, at) => {
   };
 };
 
-/** "В 70 годы" is "в семидесятые годы"; "к 30 годам" is an age. */
+/** Reads "в 70 годы" as "в семидесятые годы"; "к 30 годам" is an age. */
 const decadeRule: Rule = (text, at) => {
   const match = matchAt(DECADE, text, at);
   if (match === null) return null;
@@ -197,7 +199,7 @@ const decadeRule: Rule = (text, at) => {
   };
 };
 
-/** "В мае 1998", "в 1730 вернулся": the word "год" is left out. */
+/** Reads "в мае 1998" and "в 1730 вернулся", which omit the word "год". */
 const loneYearRule: Rule = (text, at) => {
   const match = matchAt(LONE_YEAR, text, at);
   if (match === null || !isYear(Number(match[1]))) return null;

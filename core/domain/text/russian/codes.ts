@@ -10,11 +10,11 @@ const PHONE =
 /** Eleven digits without a sign between them are a telephone number after "+", or after such a word. */
 const CONTACT_BEFORE = /(?:тел|телефон\p{L}{0,3}|номер\p{L}{0,3}|звоните|whatsapp)\.?:?[ \u00a0]*$/iu;
 const WHOLE = /^([78])(\d{3})(\d{3})(\d{2})(\d{2})$/;
-/** "П. 3.1": points of a number of a part. */
+/** A number of a part, with points: "п. 3.1". */
 const PART = /\d{1,20}\.\d{1,20}(?!\d)/y;
 const PART_BEFORE =
   /(?:^|[^\p{L}])(?:п|пп|ст|рис|гл|табл|пункт\p{L}{0,3}|стать\p{L}{1,3}|раздел\p{L}{0,3}|верси\p{L}{1,3})\.?[ \u00a0]$/iu;
-/** "192.168.0.1", "1.2.3", "15.03.26": more points than a decimal has. */
+/** A number with more points than a decimal has: "192.168.0.1", "1.2.3", "15.03.26". */
 const POINTED = /\d{1,20}(?:\.\d{1,20}){2,}(?!\d)/y;
 const FRACTION = /(\d{1,3})\/(\d{1,3})(?![\d/])/y;
 
@@ -37,7 +37,7 @@ export const pointedRule: Rule = (text, at) => {
   return fixed(match[0].split(".").map(codeGroup).join(" точка "), at + match[0].length);
 };
 
-/** "3/4" is "три четвёртых"; anything else with a stroke is said with it: "24 дробь 7". */
+/** Reads "3/4" as "три четвёртых"; any other number with a slash is read with "дробь": "24 дробь 7". */
 export const fractionRule: Rule = (text, at) => {
   const match = matchAt(FRACTION, text, at);
   if (match === null) return null;
@@ -58,7 +58,7 @@ function stemOf(value: number): string {
 
 const CODE = /0\d+(?![.,]\d)/y;
 
-/** "007": figures one by one. */
+/** Reads codes such as "007" digit by digit. */
 export const codeRule: Rule = (text, at) => {
   const match = matchAt(CODE, text, at);
   return match === null ? null : fixed(codeGroup(match[0]), at + match[0].length);
@@ -80,7 +80,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 const SIGN = /(?:№№?|[+±≈~×=<>#]|(?<![\p{L}\d)][ ]?)[-−])[ \u00a0]{0,2}(?=[$€₽₸£]?\d)/uy;
 
-/** A sign before a figure. */
+/** Reads a sign before a number. */
 export const signRule: Rule = (text, at) => {
   const match = matchAt(SIGN, text, at);
   return match === null ? null : fixed(SIGNS[match[0].charAt(0)]!, at + match[0].length);
@@ -88,7 +88,7 @@ export const signRule: Rule = (text, at) => {
 
 const NAME_HYPHEN = /-(?=\d)/y;
 
-/** "АК-47": the hyphen between letters and a number is silent. */
+/** Drops the hyphen between letters and a number: "АК-47". */
 export const nameHyphenRule: Rule = (text, at) =>
   matchAt(NAME_HYPHEN, text, at) !== null && /[\p{L}»"]/u.test(text.charAt(at - 1))
     ? fixed("", at + 1)

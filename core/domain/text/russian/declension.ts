@@ -19,7 +19,7 @@ export interface Grammar {
   readonly isAnimate: boolean;
 }
 
-/** Every case in every gender. */
+/** Lists every case in every gender. */
 export function allGrammars(): Grammar[] {
   return GENDERS.flatMap((gender) =>
     CASES.flatMap((of) =>
@@ -49,7 +49,7 @@ export function countClass(value: number): CountClass {
   return ones === 1 ? "one" : "few";
 }
 
-/** The form of a noun after a whole number in a case. */
+/** Returns the form of a noun after a whole number in a case. */
 export function counted(noun: Noun, value: number, of: Case): string {
   const counts = countClass(value);
   if (counts === "one") return inCase(noun.singular, of);
@@ -69,7 +69,7 @@ const ADJECTIVE_ENDINGS: Readonly<Record<Gender, string>> = {
   neuter: "ое ого ому ое ым ом",
   plural: "ые ых ым ые ыми ых",
 };
-/** Only "третий" among the numerals. */
+/** Endings of "третий", the only numeral with soft ones. */
 const SOFT_ENDINGS: Readonly<Record<Gender, string>> = {
   masculine: "ий ьего ьему ий ьим ьем",
   feminine: "ья ьей ьей ью ьей ьей",
@@ -77,7 +77,10 @@ const SOFT_ENDINGS: Readonly<Record<Gender, string>> = {
   plural: "ьи ьих ьим ьи ьими ьих",
 };
 
-/** An adjective by its stem; one that is stressed at its end ("второй") has "!" after the stem, "третий" has "'". */
+/**
+ * Declines an adjective by its stem; a stem stressed at its end ("второй") has "!" after it, "третий" has
+ * "'".
+ */
 export function adjective(stem: string, { case: of, gender, isAnimate }: Grammar): string {
   const isSoft = stem.endsWith("'");
   const isLikeGenitive = of === "accusative" && isAnimate && (gender === "masculine" || gender === "plural");
@@ -104,19 +107,19 @@ const PATTERNS = {
   "neuter hard": "о а у о ом е а - ам а ами ах",
 } as const;
 
-/** Nouns of one pattern by their stems. */
+/** Declines nouns of one pattern by their stems. */
 export function declined(pattern: keyof typeof PATTERNS, stem: string, isAnimate = false): Noun {
   const endings = PATTERNS[pattern].split(" ").map((ending) => stem + (ending === "-" ? "" : ending));
   return { ...irregular(pattern.split(" ")[0] as Gender, endings.join(" ")), isAnimate };
 }
 
-/** The twelve forms of a noun, singular first. */
+/** Splits the twelve forms of a noun, singular first. */
 export function irregular(gender: Gender, forms: string, isAnimate = false): Noun {
   const all = forms.split(" ");
   return { gender, isAnimate, singular: all.slice(0, 6), plural: all.slice(6) };
 }
 
-/** "Евро", "тенге". */
+/** Makes a noun with only one form: "евро", "тенге". */
 export function unchanging(gender: Gender, form: string): Noun {
   return irregular(gender, `${form} `.repeat(12).trim());
 }

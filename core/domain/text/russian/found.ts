@@ -19,12 +19,12 @@ export function fixed(spoken: string, next: number): Found {
   return { next, grammar: ANY, say: () => spoken };
 }
 
-/** Words of an abbreviation that ends in a dot: the dot stays where it ends a sentence as well. */
+/** Returns a dot if the dot of an abbreviation also ends the sentence. */
 export function endingIn(text: string, next: number): string {
   return text[next - 1] === "." && ENDS_SENTENCE.test(text.slice(next, next + LOOKED_AHEAD)) ? "." : "";
 }
 
 const LOOKED_AHEAD = 24;
-/** Nothing follows, or a word that begins sentences. */
+/** Matches if nothing follows, or a word that begins sentences. */
 const ENDS_SENTENCE =
   /^["»”)]{0,4}(?:\s{0,8}$|\s{1,8}[—–-]?\s{0,8}["«“(]?(?:Он|Она|Оно|Они|Это|Этот|Эта|Эти|В|На|С|По|К|У|О|Из|От|До|За|Для|При|После|Но|И|А|Мы|Я|Вы|Ты|Если|Когда|Как|Так|Там|Тут|Все|Всё|Его|Её|Их|Что|Не)\s)/u;

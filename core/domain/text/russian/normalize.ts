@@ -32,14 +32,14 @@ const SIGN_RULES: readonly Rule[] = [phoneRule, quantityRule, nameHyphenRule, si
 const WORD_RULES: readonly Rule[] = [abbreviationRule];
 const ROMAN_RULES: readonly Rule[] = [romanRule];
 
-/** Positions where a rule may apply; words without figures are skipped. */
+/** Positions where a rule may apply; words without digits are skipped. */
 const PLACE = new RegExp(
   `\\d|[$€₽₸£+−±№#≈~×=<>½¼¾⅓⅔]|-(?=[$€₽₸£]?\\d)|(?<![\\p{L}\\p{M}\\d-])(?:[IVXLCІХ]{1,7}(?![\\p{L}\\p{M}\\d])|${ABBREVIATION_SOURCE})`,
   "gu",
 );
 
 /**
- * Reads figures, signs and abbreviations in a Russian text; everything else stays as written.
+ * Reads numbers, signs and abbreviations in a Russian text; everything else stays as written.
  *
  * Numbers agree with the preposition before them and the noun after them, and are nominative if neither
  * decides.

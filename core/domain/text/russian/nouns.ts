@@ -131,7 +131,7 @@ export interface KnownForm {
 
 const KNOWN_FORMS = knownForms();
 
-/** The cases and numbers that a lower-case word can be in; none for a word outside the tables. */
+/** Returns the cases and numbers that a lower-case word can be in; none for a word outside the tables. */
 export function knownFormsOf(word: string): readonly KnownForm[] {
   return KNOWN_FORMS.get(word.replaceAll("ё", "е")) ?? [];
 }

@@ -24,7 +24,7 @@ export function numberAt(text: string, at: number): WrittenNumber | null {
   return { whole: whole.replace(SPACES, ""), fraction, next: at + written.length };
 }
 
-/** Longer numbers and those with leading zeros are codes. */
+/** Returns whether a number is a code: too long for a number, or with leading zeros. */
 export function isCode({ whole }: WrittenNumber): boolean {
   return (whole.length > 1 && whole.startsWith("0")) || Number(whole) > LARGEST;
 }
@@ -34,7 +34,7 @@ export function spokenNumber(number: WrittenNumber, grammar: Grammar): string {
   return isCode(number) ? codeGroup(number.whole) : cardinal(Number(number.whole), grammar);
 }
 
-/** "Двенадцать целых пять десятых"; a fraction too long for a denominator is read digit by digit. */
+/** Reads "двенадцать целых пять десятых"; a fraction too long for a denominator is read digit by digit. */
 function decimal({ whole, fraction }: WrittenNumber, of: Case): string {
   const grammar: Grammar = { case: of, gender: "feminine", isAnimate: false };
   const stem = DENOMINATORS[fraction.length];
@@ -44,7 +44,7 @@ function decimal({ whole, fraction }: WrittenNumber, of: Case): string {
   return `${first} ${partName("цел", Number(whole), grammar)} ${cardinal(parts, grammar)} ${partName(stem, parts, grammar)}`;
 }
 
-/** "Одна целая", "две целых", "пятью десятыми". */
+/** Reads "одна целая", "две целых", "пятью десятыми". */
 function partName(stem: string, count: number, grammar: Grammar): string {
   const isOne = count % 10 === 1 && count % 100 !== 11;
   const isLikeGenitive = grammar.case === "nominative" || grammar.case === "accusative";
@@ -52,7 +52,7 @@ function partName(stem: string, count: number, grammar: Grammar): string {
   return adjective(stem, { ...grammar, gender: "plural", case: isLikeGenitive ? "genitive" : grammar.case });
 }
 
-/** A common fraction: "две третьих". */
+/** Reads a common fraction: "две третьих". */
 export function commonFraction(parts: number, stem: string, grammar: Grammar): string {
   const feminine: Grammar = { ...grammar, gender: "feminine" };
   return `${cardinal(parts, feminine)} ${partName(stem, parts, feminine)}`;
@@ -69,7 +69,7 @@ export function codeGroup(digits: string): string {
 
 const NOMINATIVE: Grammar = { case: "nominative", gender: "masculine", isAnimate: false };
 
-/** The case that the words before a position require, if a sign or an abbreviation follows the number. */
+/** Returns the case that the preceding words require, if a sign or an abbreviation follows the number. */
 export function grammarBefore(text: string, at: number): Grammar {
   return chosen(casesBefore(text, at), []);
 }

@@ -83,7 +83,7 @@ const MASCULINE: Grammar = { case: "nominative", gender: "masculine", isAnimate:
 /** The largest number read as one; longer ones are codes. */
 export const LARGEST = 999_999_999_999_999;
 
-/** A whole number up to `LARGEST`. */
+/** Spells a whole number up to `LARGEST`. */
 export function cardinal(value: number, grammar: Grammar): string {
   if (value === 0) return inCase(ZERO.split(" "), grammar.case);
   const words: string[] = [];
@@ -130,14 +130,14 @@ export function digitByDigit(digits: string): string {
   return [...digits].map((digit) => cardinal(Number(digit), MASCULINE)).join(" ");
 }
 
-/** A number as an adjective: "две тысячи двадцать четвёртый". */
+/** Spells a number as an adjective: "две тысячи двадцать четвёртый". */
 export function ordinal(value: number, grammar: Grammar): string {
   const { stem, rest } = ordinalStem(value);
   const last = adjective(stem, grammar);
   return rest === 0 ? last : `${cardinal(rest, MASCULINE)} ${last}`;
 }
 
-/** The stem of the last word, and the preceding number. */
+/** Returns the stem of the last word, and the number before it. */
 function ordinalStem(value: number): { readonly stem: string; readonly rest: number } {
   if (value === 0) return { stem: "нулев!", rest: 0 };
   const below = value % 100;
@@ -182,7 +182,7 @@ export interface NumeralForm {
   readonly gender?: "masculine" | "feminine" | undefined;
 }
 
-/** Every form of every number word, cardinals first. */
+/** Lists every form of every number word, cardinals first. */
 export function* numeralForms(): Generator<NumeralForm> {
   for (const value of [...upTo(19), ...upTo(9, 10), ...upTo(9, 100)]) yield* formsOf(value, cardinal, false);
   yield* formsOf(0, cardinal, false);
@@ -222,7 +222,7 @@ function* formsOf(
   }
 }
 
-/** Gender of a form of one or two. */
+/** Returns the gender of a form of one or two. */
 function genderOf(form: string): "masculine" | "feminine" | undefined {
   if (form === TWO_FEMININE.split(" ")[0] || ONE.feminine.split(" ").includes(form)) return "feminine";
   return form === "два" || form.startsWith("од") ? "masculine" : undefined;

@@ -6,16 +6,16 @@ import { type KnownForm, knownFormsOf, MONTHS } from "./nouns.js";
 import { cardinal, compounding, LARGEST, ordinal } from "./numerals.js";
 
 const END = "(?![\\p{L}\\p{M}])";
-/** An ending after a figure: "5-й", "13-ый", "3х", "70-ти"; "5м" are metres. */
+/** An ending after digits: "5-й", "13-ый", "3х", "70-ти"; "5м" are metres. */
 const ENDED = new RegExp(
   `(?:(\\d{1,4})[ \\u00a0]?(?:--?|[–—])[ \\u00a0]?)?(\\d{1,15})(?:-(?=м)|-?(?!м${END}))(й|го|му|м|я|е|ю|х|ми|и|ый|ий|ой|ая|ое|ые|ого|его|ому|ым|им|ом|ем|ую|ых|их|ыми|ти|ми|ух|ёх|ех|мя|тью|ью)${END}`,
   "yu",
 );
-/** Endings that only cardinals have; "2-х" is "двух", "90-х" the nineties. */
+/** Endings that only cardinals have; "2-х" is "двух", but "90-х" is the nineties. */
 const CARDINAL_ENDING = /^(?:ти|ух|ёх|ех|мя|тью|ью)$/;
 const COMPOUND = /(\d{1,3}|\d000)(?:[- ]?%-?|-?(?:х-|ти-|и-)?)(\p{Ll}{3,30})/uy;
 const PERCENT_COMPOUND = /^н(?:ый|ая|ое|ые|ого|ой|ому|ую|ым|ом|ых|ыми)$/;
-/** "5%-й" */
+/** A percentage with an ending: "5%-й". */
 const PERCENT_ENDED = new RegExp(`(\\d{1,3}) ?%-(й|го|му|м|я|ю|е|х|ми)${END}`, "yu");
 const FULL_ENDINGS: Readonly<Record<string, string>> = {
   й: "ый",
@@ -32,7 +32,7 @@ const FULL_ENDINGS: Readonly<Record<string, string>> = {
 export const REST_OF_COMPOUND =
   /^(?:лет|дневн|недельн|месячн|часов|минутн|секундн|годичн|кратн|этажн|комнатн|местн|процентн|метров|километров|сантиметров|миллиметров|литров|тонн|килограмм|граммов|градусн|рублев|тысячн|миллионн|миллиардн|страничн|значн|угольн|цилиндров|клапанн|ступенчат|сторонн|слойн|разов|серийн|томн|актн|осн|звёздочн|звездочн|балльн|бальн|очков|классн|проводн|канальн|ядерн|битн|миллионник|тонник|ваттн|мильн|вёрстн|верстн|пудов|фунтов|дюймов|колёсн|колесн|местк|полосн|дверн|мерн|фазн|вольтов|сильн|главн|частн|членн|футов|точечн|шагов)\p{Ll}*$/u;
 
-/** "5-й класс", "к 25-му числу", "15-ти лет". */
+/** Reads "5-й класс", "к 25-му числу", "15-ти лет". */
 export const endedRule: Rule = (text, at) => {
   const match = matchAt(ENDED, text, at);
   if (match === null) return null;
@@ -73,7 +73,7 @@ function endedCardinal(text: string, at: number, next: number, value: number, en
   };
 }
 
-/** Cases and genders of an ordinal with this written ending; of "2-ый" the last letter counts. */
+/** Returns the cases and genders of an ordinal with this written ending; of "2-ый" the last letter counts. */
 function formsWith(ending: string, value: number): Grammar[] {
   const grammars = allGrammars();
   const exact = grammars.filter((grammar) => ordinal(value, grammar).endsWith(ending));
@@ -90,7 +90,7 @@ function isAmong(options: readonly Grammar[], { case: of, gender, isAnimate }: G
   );
 }
 
-/** Options that agree with the following noun or its adjective; all options if none agrees. */
+/** Returns the options that agree with the following noun or its adjective; all options if none does. */
 function agreeing(options: readonly Grammar[], words: readonly string[]): readonly Grammar[] {
   // "8-е марта" is a day.
   if (MONTHS.includes(words[0] ?? "")) return options.filter(({ gender }) => gender === "neuter");
@@ -127,7 +127,7 @@ function looksLike({ case: of, gender }: Grammar, word: string): boolean {
   return LOOKS[gender][CASES.indexOf(of)]!.test(word);
 }
 
-/** "35-летний", "10%-ный", "3-комнатная". */
+/** Reads "35-летний", "10%-ный", "3-комнатная". */
 export const compoundRule: Rule = (text, at) => {
   const ended = matchAt(PERCENT_ENDED, text, at);
   if (ended !== null && Number(ended[1]) > 0) {
@@ -146,11 +146,11 @@ export const compoundRule: Rule = (text, at) => {
 };
 
 const NUMBERED = /\d{1,4}(?![\d.,:]{0,20}\d)/y;
-/** From this number on a year is numbered, regardless of the form of "год". */
+/** From this number on, a year is an ordinal regardless of the form of "год". */
 const FIRST_YEAR = 1_000;
 const LAST_YEAR = 2_100;
 
-/** Ordinals before a noun that is not in a counting form: "в 2005 году", "10 числа", "19 век". */
+/** Reads ordinals before a noun that is not in a counting form: "в 2005 году", "10 числа", "19 век". */
 export const numberedNounRule: Rule = (text, at) => {
   const match = matchAt(NUMBERED, text, at);
   if (match === null) return null;

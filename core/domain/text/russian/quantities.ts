@@ -137,13 +137,13 @@ const SCALE = signPattern(SCALE_SIGNS.keys());
 const UNIT = signPattern([...UNITS.keys()]);
 const MONEY = /[$€₽₸£] ?(?=\d)/y;
 const RANGE = /[ \u00a0]?(?:--?|[–—−])[ \u00a0]?(?=\d)/y;
-/** A longer row, an ordinal, or a date after a dash. */
+/** Text that excludes a range: a longer row, an ordinal, or a date after a dash. */
 const NO_RANGE_AFTER = new RegExp(`^(?:[-–][\\d\\p{L}]|[ \\u00a0](?:${MONTHS.join("|")})(?!\\p{L}))`, "u");
 /** "Скидка в 5 %", but "в 5 % случаев". */
 const PLACE_AFTER = /^(?:от|к|до|севернее|южнее|западнее|восточнее|выше|ниже|над|под)$/;
 const PLURAL_GENITIVE = /(?:[ое]в|ей|ий|[ыи]х)$/;
 
-/** A number with a counted noun, a range of these, or a sum that begins with its sign. */
+/** Reads a number with a counted noun, a range of these, or a sum that begins with its sign. */
 export const quantityRule: Rule = (text, at) => {
   const money = matchAt(MONEY, text, at);
   const start = at + (money?.[0].length ?? 0);
@@ -155,7 +155,7 @@ export const quantityRule: Rule = (text, at) => {
   return quantity(text, at, numbers, money === null ? null : CURRENCIES.get(money[0].trim())!);
 };
 
-/** Neither a telephone number nor a part of a longer row: "12-34-56". */
+/** Whether two numbers are a range, not a telephone number or part of a longer row: "12-34-56". */
 function isRange(text: string, first: WrittenNumber, second: WrittenNumber): boolean {
   return !isCode(first) && !isCode(second) && !NO_RANGE_AFTER.test(text.slice(second.next, second.next + 12));
 }
@@ -240,7 +240,7 @@ function attribute(
   return stem.endsWith("к") ? form.replace(/кый/, "кий").replace(/кы/, "ки") : form;
 }
 
-/** "1 234,56 ₽": roubles and kopecks. */
+/** Reads "1 234,56 ₽" in roubles and kopecks. */
 function money({ whole, fraction }: WrittenNumber, { noun, minor }: Unit, of: Case): string {
   const part = (value: number, unit: Noun) =>
     `${cardinal(value, { case: of, gender: unit.gender, isAnimate: false })} ${counted(unit, value, of)}`;
@@ -261,7 +261,7 @@ function unitAt(text: string, at: number): { readonly unit: Unit | null; readonl
   return { unit: UNITS.get(match[1]!.replace(/[ \u00a0]/g, ""))!, next: at + match[0].length };
 }
 
-/** Signs after an optional space, the longest first. */
+/** Makes a pattern of signs after an optional space, the longest first. */
 function signPattern(signs: Iterable<string>): RegExp {
   const sources = [...signs]
     .toSorted((a, b) => b.length - a.length)

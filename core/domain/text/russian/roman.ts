@@ -20,7 +20,7 @@ const NAME_BEFORE = /(\p{Lu}\p{Ll}{2,20})[ \u00a0]$/u;
 const KING =
   /^(?:Петр|Пётр|Никола|Александр|Павл|Иван|Генрих|Карл|Людовик|Фридрих|Филипп|Эдуард|Георг|Вильгельм|Рамзес|Иоанн|Франциск|Наполеон|Фердинанд|Густав|Ричард|Яков|Альфонс|Август|Пи|Василь?|Климент|Григори|Бенедикт)/;
 
-/** Centuries and other nouns numbered like them: "XX век", "XIX–XX вв.", "Пётр I", "XX съезд". */
+/** Reads centuries and other nouns numbered like them: "XX век", "XIX–XX вв.", "Пётр I", "XX съезд". */
 export const romanRule: Rule = (text, at) => {
   const match = matchAt(ROMAN, text, at);
   if (match === null) return null;
@@ -35,7 +35,7 @@ export const romanRule: Rule = (text, at) => {
   );
 };
 
-/** "XX в.": genitive by default, as in "начало XX в." */
+/** Reads "XX в.", in the genitive by default, as in "начало XX в." */
 function marked(text: string, at: number, numeralEnd: number, numbers: readonly number[]): Found | null {
   const mark = matchAt(CENTURY_MARK, text, numeralEnd);
   if (mark === null) return null;
@@ -65,7 +65,7 @@ function beforeNoun(text: string, at: number, next: number, numbers: readonly nu
   return { next, grammar: chosen(casesBefore(text, at), options), say };
 }
 
-/** "Петра I": in the case of the name. */
+/** Reads "Петра I" in the case of the name. */
 function afterName(text: string, at: number, next: number, numbers: readonly number[]): Found | null {
   const name = NAME_BEFORE.exec(text.slice(Math.max(0, at - 22), at))?.[1];
   if (name === undefined || numbers.length > 1 || numbers[0]! > 30) return null;
@@ -90,7 +90,7 @@ function ordinals(numbers: readonly number[], grammar: Grammar): string {
   return numbers.map((number) => ordinal(number, grammar)).join(" — ");
 }
 
-/** Null for letters that are not a numeral in canonical form. */
+/** Returns null for letters that are not a numeral in canonical form. */
 function romanValue(numeral: string): number | null {
   const letters = [...numeral.replaceAll("І", "I").replaceAll("Х", "X")];
   let value = 0;
@@ -113,7 +113,7 @@ const ROMAN_PARTS = [
   ["I", 1],
 ] as const;
 
-/** A number from 1 to 399 in Roman numerals. */
+/** Writes a number from 1 to 399 in Roman numerals. */
 export function roman(value: number): string {
   let written = "";
   let rest = value;

@@ -1,6 +1,7 @@
-"""Packages of the true shapes of public weights with random ones, for what load time, memory and speed depend on:
-`python3 models/recipes/adapters/true_shapes [gigaam-220m] [t-one-71m] [...] [--out .cache/true-shapes]`.
-Each is a complete package that the service loads; `npm run bench -- families` measures them. Minutes, and 1.9 GB, for all."""
+"""Packages with the real shapes of public weights but random values, to measure load time, memory and speed:
+`python3 models/recipes/adapters/true_shapes [gigaam-220m] [t-one-71m] [...] [--out .cache/true-shapes]`. Each
+is a complete package that the service loads; `npm run bench -- families` measures them. All take minutes and
+1.9 GB."""
 import argparse
 import glob
 import hashlib
@@ -31,7 +32,8 @@ NOTES = "Random weights in the shape of a public model: what it says means nothi
 
 
 class Vad(torch.nn.Module):
-    """Silero's work and its tensors: short spectra, four convolutions, a recurrent layer. Loudness decides, since weights are random."""
+    """Silero's work and its tensors: short spectra, four convolutions, a recurrent layer. Loudness decides,
+    since the weights are random."""
 
     def __init__(self):
         super().__init__()
@@ -52,7 +54,7 @@ class Vad(torch.nn.Module):
 
 
 def speech(seconds=20):
-    """Recordings of the fixtures one after another, at 16 kHz."""
+    """Recordings from the fixtures, one after another, at 16 kHz."""
     import soundfile
     from scipy.signal import resample_poly
     parts = []
@@ -76,7 +78,7 @@ def export(folder, file, module, inputs, input_names, output_names, axes):
     module.eval()
     named = {name: axis for name, axis in axes.items() if name in input_names + output_names}
     with torch.no_grad(), warnings.catch_warnings():
-        # What the exporter would rather fold, and sizes that are meant to be constant.
+        # Operations that the exporter would otherwise fold, and sizes that are meant to be constant.
         warnings.simplefilter("ignore")
         torch.onnx.export(module, inputs, os.path.join(folder, file), input_names=input_names, output_names=output_names,
                           dynamic_axes=named, opset_version=16, do_constant_folding=True)
@@ -114,7 +116,7 @@ def recogniser(folder, model, features, share, tensors, symbols, manifest):
 
 
 def gigaam(folder):
-    # Half of the rows of 40 ms: some 12 letters a second.
+    # Half of the 40 ms rows: about 12 letters a second.
     recogniser(folder, GigaAm(), features_of(feature_reference.gigaam_v3, False), 0.5,
                ["features", "feature_lengths", "log_probs"], LETTERS + ["<blk>"],
                {"family": "gigaam-ctc", "frontEnd": "gigaam-v3", "melBins": 64, "subsampling": 4})
@@ -123,7 +125,7 @@ def gigaam(folder):
 def fastconformer(folder):
     pieces = ["<unk>", "▁"] + LETTERS[1:]
     pieces += [start + first + second for first in LETTERS[1:43] for second in LETTERS[1:43] for start in ("▁", "")]
-    # Two fifths of the rows of 80 ms: five pieces a second.
+    # Two fifths of the 80 ms rows: five pieces a second.
     recogniser(folder, FastConformer(), features_of(feature_reference.nemo, True), 0.4,
                ["audio_signal", "length", "logprobs"], pieces[:1024] + ["<blk>"],
                {"family": "nemo-ctc", "melBins": 80, "subsampling": 8, "normalize": "per-feature"})
@@ -139,7 +141,7 @@ def t_one(folder):
             x, state = model.encode(audio[start:start + TOne.CHUNK].reshape(1, -1, 1), state)
             encoded.append(x[0])
     assert state.shape[1] == TOne.STATE, state.shape
-    # Two fifths of the rows of 30 ms: some 13 letters a second.
+    # Two fifths of the 30 ms rows: about 13 letters a second.
     be_sure(model.head, torch.cat(encoded), 0.4, blank=-1)
     names, outputs = ["signal", "state"], ["logprobs", "state_next"]
     export(folder, "model.onnx", model, (audio[:TOne.CHUNK].reshape(1, -1, 1), state), names, outputs,
@@ -162,7 +164,7 @@ def small_zipformer(folder):
             x, *states = model(features[:, start:start + SmallZipformer.WINDOW], *states)
             encoded.append(x[0])
         context = decoder(torch.tensor([[-1, 0]]))
-        # A quarter of the frames of 40 ms: six pieces a second.
+        # A quarter of the 40 ms frames: six pieces a second.
         be_sure(joiner.out, torch.tanh(torch.cat(encoded) + context), 0.25, blank=0)
     names = [*model.shapes(), "processed_lens"]
     axes = {name: {1 if name.startswith("cached_key") else 0: "N"} for name in names}
@@ -181,7 +183,7 @@ def small_zipformer(folder):
 
 
 def be_sure(head, encoded, share, blank, spread=8.0):
-    """As `speak_like`, for a head that is a plain product."""
+    """Like `speak_like`, for a head that is a plain product."""
     with torch.no_grad():
         weight = torch.randn_like(head.weight)
         mean = encoded.mean(dim=0)

@@ -1,6 +1,6 @@
-"""Encoders of public recognisers in their published shapes: conformers with rotary positions (GigaAM) and with relative ones (NeMo).
-Layers, widths, kernels and the order of operations are those of the originals, since these are what time and memory depend on.
-Weights are torch's initial ones; what they say means nothing."""
+"""Encoders of public recognisers in their published shapes: conformers with rotary positions (GigaAM) and
+with relative ones (NeMo). Layers, widths, kernels and the order of operations are those of the originals,
+because time and memory depend on them. Weights are torch's initial ones, so the output is meaningless."""
 import math
 
 import torch
@@ -46,7 +46,7 @@ class Attention(nn.Module):
 
 
 class RotaryAttention(Attention):
-    """GigaAM turns the input of the projections, not what comes out of them."""
+    """GigaAM rotates the input of the projections, not their output."""
 
     def __init__(self, width, heads, longest):
         super().__init__(width, heads)
@@ -81,7 +81,7 @@ class RelativeAttention(Attention):
         position = self.split(self.position(positions))
         by_content = torch.matmul(query + self.content_bias, key.transpose(-2, -1))
         by_place = torch.matmul(query + self.position_bias, position.transpose(-2, -1))
-        # Every row is shifted by one more place than the row above it.
+        # Shift every row by one place more than the row above it.
         rows, places = by_place.shape[2], by_place.shape[3]
         shifted = nn.functional.pad(by_place, (1, 0)).view(x.shape[0], self.heads, -1, rows)[:, :, 1:]
         shifted = shifted.reshape(x.shape[0], self.heads, rows, places)[:, :, :, :by_content.shape[3]]
@@ -145,8 +145,8 @@ class GigaAm(Recognizer):
 
 
 class FastConformer(Recognizer):
-    """FastConformer large: 17 layers, 512 wide, 8 heads, kernel 9, depthwise subsampling by 8 with 256 channels; 109 M weights beside
-    its transducer. Source: NeMo's fast-conformer_ctc_bpe.yaml."""
+    """FastConformer large: 17 layers, 512 wide, 8 heads, kernel 9, depthwise subsampling by 8 with 256
+    channels; 109 M weights apart from its transducer. Source: NeMo's fast-conformer_ctc_bpe.yaml."""
 
     def __init__(self, outputs=1025, bins=80, width=512, heads=8, count=17, longest=5000, channels=256):
         super().__init__(width, outputs, [Layer(width, heads, 9, "batch", RelativeAttention, longest) for _ in range(count)])
@@ -175,8 +175,9 @@ class FastConformer(Recognizer):
 
 
 def speak_like(model, features, share, spread=8.0):
-    """Sets the head so that on these features `share` of the rows are no blank (the last output), with the sureness of a trained head:
-    else every row is nearly uniform, which costs a search more than any trained model does."""
+    """Sets the head so that on these features `share` of the rows are not blank (the last output), with the
+    certainty of a trained head. Otherwise every row would be nearly uniform, which costs a search more than
+    any trained model does."""
     with torch.no_grad():
         encoded = model.encode(features, torch.tensor([features.shape[2]]))[0]
         weight = torch.randn(model.head.out_channels, encoded.shape[1])

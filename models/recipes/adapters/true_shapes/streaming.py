@@ -1,6 +1,7 @@
-"""Streaming encoders in the shapes of public ones, with their caches as inputs and outputs of each chunk: T-one (a conformer for 8 kHz)
-and the small streaming zipformer of Vosk, here as a conformer of as many weights and as many operations a second. What they say means
-nothing; layers, widths, chunk and state are what time and memory depend on."""
+"""Streaming encoders in the shapes of public ones, with their caches as inputs and outputs of each chunk:
+T-one (a conformer for 8 kHz) and the small streaming zipformer of Vosk, here as a conformer with as many
+weights and operations per second. The output is meaningless; layers, widths, chunk and state determine time
+and memory."""
 import math
 
 import numpy
@@ -17,7 +18,8 @@ class Expanded(nn.Sequential):
 
 
 class StreamingLayer(nn.Module):
-    """A conformer layer over one chunk, with the frames before it that its attention and its convolution see."""
+    """A conformer layer over one chunk, with the earlier frames that its attention and its convolution see.
+    """
 
     def __init__(self, width, heads, kernel, times, seen):
         super().__init__()
@@ -46,9 +48,10 @@ class StreamingLayer(nn.Module):
 
 
 class TOne(nn.Module):
-    """16 layers of 384 with feed-forwards of 6 times that, kernel 31, of which those from 7 to 14 run at half the rate; the last two
-    attend to 30 frames before the chunk; two convolutions of 32 channels before them; 71 M weights. State: 219,729 halves.
-    Source: tone/nn of voicekit-team/T-one, its published config.json, and the length of its state."""
+    """16 layers of 384 with feed-forwards of 6 times that, kernel 31, of which layers 7 to 14 run at half the
+    rate; the last two attend to 30 frames before the chunk; two convolutions of 32 channels precede them; 71
+    M weights. State: 219,729 halves. Source: tone/nn of voicekit-team/T-one, its published config.json, and
+    the length of its state."""
     CHUNK, ROWS, STATE, WIDTH, KERNEL, SEEN, HALF = 2400, 10, 219_729, 384, 31, 30, range(7, 15)
 
     def __init__(self, outputs=35):
@@ -148,8 +151,8 @@ class Joiner(nn.Module):
 
 
 def to_half(path):
-    """Stores the weights of products in half precision and computes these products in it, as an export under autocast does: a runtime
-    without such products converts back, weights once and activations every time."""
+    """Stores the weights of products in half precision and computes these products in it, like an export
+    under autocast: a runtime without such products converts weights back once, and activations every time."""
     model = onnx.load(path)
     graph = model.graph
     weights = {weight.name: weight for weight in graph.initializer}

@@ -1,6 +1,7 @@
-"""VITS in the shape of Piper's "high": text encoder, flow and HiFi-GAN (resblocks 1, rates 8, 8, 2, 2 from 512 channels) with its
-interface. Durations come from convolutions in place of the stochastic predictor, and attention knows no relative places: both are below
-one per cent of the work. A symbol takes so long that text is spoken at the pace of speech."""
+"""VITS in the shape of Piper's "high": text encoder, flow and HiFi-GAN (resblocks 1, rates 8, 8, 2, 2 from
+512 channels) with its interface. Durations come from convolutions in place of the stochastic predictor, and
+attention has no relative positions: both are below one per cent of the work. Symbols are long enough that
+text is spoken at the pace of speech."""
 import math
 
 import torch
@@ -10,7 +11,7 @@ import conformers
 
 WIDTH, SPEAKER, HOP = 192, 512, 256
 RATES, KERNELS = (8, 8, 2, 2), (16, 16, 4, 4)
-# 22050 / 256 frames a second over 26 symbols: 13 phonemes, and a pad behind each.
+# 22050 / 256 frames a second over 26 symbols: 13 phonemes, each followed by a pad.
 FRAMES_PER_SYMBOL = 3.3
 
 
@@ -33,7 +34,7 @@ class TextLayer(nn.Module):
 
 
 class Coupling(nn.Module):
-    """One step of the flow, run backwards; four gated convolutions that know the speaker."""
+    """One step of the flow, run backwards; four gated convolutions conditioned on the speaker."""
 
     def __init__(self):
         super().__init__()

@@ -9,6 +9,7 @@ export const ENDPOINTS = {
   live: "endpoint_live",
   jobs: "endpoint_jobs",
   "account:read": "endpoint_account",
+  "account:write": "endpoint_vocabulary",
 } as const satisfies Record<KeyEndpoint, string>;
 
 /** The form field that each error code is about. */

@@ -155,7 +155,7 @@ for (const [what, change, rule] of [
   ["no labels", { postLabels: undefined }, /postLabels must be a list of marks/],
   ["no length", { longestTokens: undefined }, /longestTokens must be a whole number of at least 8/],
   ["an overlap beyond half", { overlapTokens: 17 }, /overlapTokens must be at most half of longestTokens/],
-  ["no tokenizer", { files: {} }, /files must name "model"/],
+  ["no tokenizer", { files: {} }, /files must list "model"/],
 ] as const) {
   test(`a manifest with ${what} is rejected`, async () => {
     const folder = await copyOfPackage(TINY);
