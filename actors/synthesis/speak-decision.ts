@@ -5,7 +5,8 @@ import { firstClause, firstSentence } from "../../core/domain/text/arriving-text
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { Decision } from "../../core/kernel/actor.js";
 import type { SpeakMessageOut } from "../../core/ports/conversations.js";
-import { CLOSE_CODE, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
+import { CLOSE_CODE, publicDetail } from "../../core/protocol/error-status.js";
+import { type Failure, failureOf } from "./speak-failure.js";
 
 // Limits of a speaking session; docs/api-deepgram.md documents them.
 
@@ -358,23 +359,6 @@ function withSentence(
     lookedAt: 0,
     turn: { ...turn, cut: through },
     nextId: id + 1,
-  };
-}
-
-interface Failure {
-  readonly code: number;
-  readonly name: string;
-  readonly detail: string;
-  readonly retryable?: boolean;
-}
-
-function failureOf(error: ServiceError): Failure {
-  const { code } = error;
-  return {
-    code: CLOSE_CODE[code],
-    name: errorName(code),
-    detail: publicDetail(error),
-    retryable: isRetryable(code),
   };
 }
 

@@ -256,7 +256,7 @@ describeRealtime("/v1/realtime", ({ opened }) => {
       ],
       [{ type: "input_audio_buffer.append", audio: "*" }, "audio", /must be base64/],
       [{ type: "input_audio_buffer.append" }, "audio", /must be base64/],
-      [{ type: "response.create" }, "type", /received "response.create": sessions here only transcribe/],
+      [{ type: "response.create" }, "type", /received "response.create"; sessions here only transcribe/],
     ];
     for (const [index, [event, param, message]] of wrong.entries()) {
       socket.send(JSON.stringify({ ...event, event_id: `mine_${index}` }));
@@ -277,7 +277,7 @@ describeRealtime("/v1/realtime", ({ opened }) => {
     socket.send(append(PIECE));
     socket.send(update({ audio: { input: { turn_detection: { silence_duration_ms: 900 } } } }));
     const { error } = await events.seen("error");
-    assert.match(error.message, /cannot change after the first audio: open another socket/);
+    assert.match(error.message, /cannot change after the first audio; open another socket/);
     socket.send(update({ audio: { input: { format: { type: "audio/pcmu" } } } }));
     await handled();
     const { audio } = events.of("session.updated").at(-1)!["session"];

@@ -3,42 +3,17 @@ import { after, before, describe, test } from "node:test";
 import { decideLive } from "../../../actors/live/decision.js";
 import type { LiveEngine, LiveEngineOptions } from "../../../actors/live/engine.js";
 import { type LiveState, NEW_SESSION } from "../../../actors/live/state.js";
-import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { FaultOrders } from "../../support/faulty/orders.js";
 import { type Final, finalsOf, LiveListener } from "../../support/live-listener.js";
 import { pace } from "../../support/pace.js";
 import * as fc from "../../support/properties.js";
+import { DIALOGUE, isReady, KAZAKH, RUSSIAN, STATES, textOf } from "./session-states.js";
 
 const BACKLOG_SECONDS = 60;
 const FRAME_SAMPLES = 640;
 
-const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
-const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
-/** Several utterances by two voices, with pauses between them. */
-const DIALOGUE = joined(silence(0.3), KAZAKH, silence(0.8), RUSSIAN, silence(0.5));
-
-const STATES: readonly (readonly [string, (listener: LiveListener) => Promise<unknown> | undefined])[] = [
-  ["before it is ready", () => undefined],
-  ["before any audio", (listener) => listener.seen(isReady)],
-  [
-    "in the middle of an utterance",
-    async (listener) => {
-      await listener.writeAll([KAZAKH.subarray(0, 2 * RATE_HZ)]);
-      await listener.seen((event) => event.type === "partial");
-    },
-  ],
-  ["with a backlog", (listener) => listener.writeAll([DIALOGUE, DIALOGUE, DIALOGUE])],
-  [
-    "while it finishes",
-    async (listener) => {
-      await listener.writeAll([DIALOGUE]);
-      listener.feed.finalize();
-      listener.feed.finish();
-    },
-  ],
-];
 /** Tests the engine's contract, wherever its workers run. */
 export function liveEngineContract(
   place: string,
@@ -404,12 +379,4 @@ export function liveEngineContract(
       return russianBegin;
     }
   });
-}
-
-function textOf(finals: readonly Final[]): string {
-  return finals.map((final) => final.text).join(" ");
-}
-
-function isReady(event: LiveEvent): boolean {
-  return event.type === "ready";
 }

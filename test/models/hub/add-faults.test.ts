@@ -32,7 +32,7 @@ test("a cut connection resumes where it ended, and so does the next process", as
   tiny.hub.requests.length = 0;
   await assert.rejects(
     tiny.add("tiny-listener", { retry: { tries: 1, firstPauseMs: 1 } }),
-    /what has arrived is kept/,
+    /the downloaded part is kept/,
   );
   assert.deepEqual(await tiny.visible(), []);
   tiny.hub.fault = () => null;
@@ -80,7 +80,7 @@ test("a wrong file is removed and reported with both hashes", async () => {
   const found = /[0-9a-f]{64}/.source;
   await assert.rejects(
     tiny.add("tiny-listener"),
-    new RegExp(`model.onnx is another file .* was removed: its sha256 must be ${wanted}, found ${found}`),
+    new RegExp(`model.onnx is the wrong file, and was deleted: its sha256 must be ${wanted}, found ${found}`),
   );
   assert.deepEqual(await readdir(join(tiny.folder, ".tiny-listener.partial")), []);
 });
@@ -90,7 +90,7 @@ test("a damaged partial download starts over", async () => {
   const part = join(tiny.folder, ".tiny-listener.partial/model.onnx.part");
   await appendFile(part, "not the beginning of that file");
   await tiny.add("tiny-listener");
-  assert.match(tiny.notes.join("\n"), /what an earlier run left is damaged/);
+  assert.match(tiny.notes.join("\n"), /the unfinished download is damaged/);
   await readPackage(join(tiny.folder, "tiny-listener"), "transcription");
 });
 
@@ -114,7 +114,7 @@ test("a full disk is reported before anything is downloaded", async () => {
   const changes: Changes = { file: { model: { bytes: null, aboutBytes: 10 ** 15 } } };
   await assert.rejects(
     tiny.add("tiny-listener", { changes }),
-    /too little space on the disk of .*: 1000000000\.\d MB are needed/,
+    /too little disk space for .*: 1000000000\.\d MB needed/,
   );
   assert.equal(tiny.hub.requests.length, 0);
 });
@@ -129,7 +129,10 @@ test("reports a full disk and resumes once there is space again", async (t) => {
       // Writes as much as fits.
       assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
     };
-    await assert.rejects(tiny.add("tiny-listener"), /no space left on the device; what has arrived is kept/);
+    await assert.rejects(
+      tiny.add("tiny-listener"),
+      /no space left on the device; the downloaded part is kept/,
+    );
     assert.deepEqual(await tiny.visible(), ["filler"]);
     await rm(filler);
     await tiny.add("tiny-listener");

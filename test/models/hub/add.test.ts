@@ -148,7 +148,7 @@ test("a file of unknown hash needs the operator's trust, and is then pinned to t
   };
   await assert.rejects(
     tiny.add("tiny-listener", { changes }),
-    /the hash of model.onnx, tokens.txt is not known.*--trust/,
+    /the hash of model.onnx, tokens.txt is unknown.*--trust/,
   );
   assert.equal(tiny.hub.requests.length, 0);
   const { files } = await tiny.add("tiny-listener", { changes, isTrusted: true });
@@ -193,7 +193,7 @@ test("the second of two concurrent additions waits and finds the package", async
     while (tiny.notes.length === 0) await new Promise((settle) => setImmediate(settle));
     assert.deepEqual(await tiny.visible(), []);
   });
-  assert.match(tiny.notes.join("\n"), /another command is using .* waiting for it to end/);
+  assert.match(tiny.notes.join("\n"), /another command is using .* waiting for it to finish/);
   assert.equal((await second!).isNew, true);
   const both = await Promise.all([tiny.add("tiny-listener"), tiny.add("tiny-speaker")]);
   assert.deepEqual(
