@@ -167,7 +167,7 @@ export interface ClientEvent {
 
 const LONGEST_NAME = 100;
 
-/** Reads a text message; null if it is not a JSON object with a `type`. */
+/** Reads a text message; null if it is not a JSON object. Its type is empty if it has none. */
 export function parseRealtimeEvent(text: string): ClientEvent | null {
   let value: unknown;
   try {
@@ -175,10 +175,10 @@ export function parseRealtimeEvent(text: string): ClientEvent | null {
   } catch {
     return null;
   }
-  if (typeof value !== "object" || value === null) return null;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
   const members = value as Readonly<Record<string, unknown>>;
-  const { type, event_id: id } = members;
-  if (typeof type !== "string") return null;
+  const { type: given, event_id: id } = members;
+  const type = typeof given === "string" ? given : "";
   return { type, eventId: typeof id === "string" ? id.slice(0, LONGEST_NAME) : null, members };
 }
 

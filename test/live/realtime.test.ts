@@ -256,6 +256,8 @@ describeRealtime("/v1/realtime", ({ opened }) => {
       ],
       [{ type: "input_audio_buffer.append", audio: "*" }, "audio", /must be base64/],
       [{ type: "input_audio_buffer.append" }, "audio", /must be base64/],
+      [{}, "type", /type must be one of .*, received ""/],
+      [{ type: 5 }, "type", /type must be one of .*, received ""/],
       [{ type: "response.create" }, "type", /received "response.create"; sessions here only transcribe/],
     ];
     for (const [index, [event, param, message]] of wrong.entries()) {

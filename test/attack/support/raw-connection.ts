@@ -68,12 +68,16 @@ export class RawConnection {
    * `limitMs`.
    */
   async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
-    const timer = setTimeout(() => this.#wake(), limitMs);
-    const untilMs = performance.now() + limitMs;
+    // Timers may fire a little early, so the clock cannot tell that the time is over.
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      this.#wake();
+    }, limitMs);
     try {
       for (;;) {
         if (isSo(this)) return true;
-        if (this.#isClosed || performance.now() >= untilMs) return false;
+        if (this.#isClosed || isOver) return false;
         await new Promise<void>((resolve) => this.#waiters.add(resolve));
       }
     } finally {
