@@ -99,7 +99,7 @@ export function playgroundCases(): void {
   test("transcribe accepts a file, searches its words, and saves subtitles", async () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
-    await assertModelNote("It understands people poorly: 19 to 63 %");
+    await assertModelNote("It is inaccurate on real speech: it gets 19 to 63 %");
     await page.getByText("A minute costs 150 credits. $0.006").waitFor();
     await inspect(page, "transcribe-empty");
     await page.setViewportSize({ width: 390, height: 844 });
@@ -207,7 +207,7 @@ export function playgroundCases(): void {
 
   test("listen shows the transcript, its latency and its cost", async (run) => {
     await open("Listen");
-    await assertModelNote("It understands people poorly: 19 to 63 %");
+    await assertModelNote("It is inaccurate on real speech: it gets 19 to 63 %");
     const sentences = await page.locator("main p:visible").allTextContents();
     assert.deepEqual(sentences, [...new Set(sentences)], "no sentence appears twice");
     assert.ok(!sentences.join(" ").includes("black"), "no text names a colour of one theme");

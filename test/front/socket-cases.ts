@@ -157,7 +157,7 @@ export function socketCases(at: TestedFront): void {
     assert.equal((await once(socket, "close"))[0], 1009);
   });
 
-  // See "Refused frames" in docs/live-protocol.md.
+  // See "Rejected frames" in docs/live-protocol.md.
   test("a frame that breaks the protocol ends the connection, with a code from ws and none from uWebSockets.js", async () => {
     at.decide = async () => accepted(null, echo);
     const codes: Record<string, number | null> = {};
