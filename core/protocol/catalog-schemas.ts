@@ -34,7 +34,10 @@ export const RECOGNIZER = z.object({
   sample_rate: z.int().meta({ description: "Of the audio it hears, in Hz; files of others are converted" }),
   live_partials: z.boolean().meta({ description: "Tells what it hears before an utterance has ended" }),
   hot_words: z.boolean().meta({ description: "Takes words and phrases to be preferred" }),
-  diarize: z.boolean().meta({ description: "Tells the speakers of a file apart: accepts `diarize=true`" }),
+  diarize: z
+    .boolean()
+    .optional()
+    .meta({ description: "Tells the speakers of a file apart: accepts `diarize=true`" }),
 });
 export const MODELS = z.object({
   object: z.literal("list"),
