@@ -32,7 +32,10 @@ export const RECOGNIZER = z.object({
   sample_rate: z.int().meta({ description: "Sample rate of its input in Hz; other audio is converted" }),
   live_partials: z.boolean().meta({ description: "Sends partials before an utterance has ended" }),
   hot_words: z.boolean().meta({ description: "Supports words and phrases to prefer" }),
-  diarize: z.boolean().meta({ description: "Tells the speakers of a file apart: accepts `diarize=true`" }),
+  diarize: z
+    .boolean()
+    .optional()
+    .meta({ description: "Tells the speakers of a file apart: accepts `diarize=true`" }),
 });
 export const MODELS = z.object({
   object: z.literal("list"),

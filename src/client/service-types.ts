@@ -36,8 +36,8 @@ export interface Recognizer extends InstalledModel {
   readonly live_partials: boolean;
   /** Whether it supports hot words. */
   readonly hot_words: boolean;
-  /** Whether it supports `diarize`; services before that feature do not say. */
-  readonly diarize: boolean;
+  /** Whether it supports `diarize`; absent from services before that feature. */
+  readonly diarize?: boolean | undefined;
 }
 
 export interface Voice {

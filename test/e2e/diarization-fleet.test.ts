@@ -55,7 +55,7 @@ describe("speakers of recordings on engine nodes over NATS", { skip: WITHOUT_NAT
   });
 
   const clientOf = ({ url, key }: ServiceProcess) => new DauysClient({ baseUrl: url, apiKey: key });
-  const offers = async () => (await clientOf(gateway).recognizers()).every(({ diarize }) => diarize);
+  const offers = async () => (await clientOf(gateway).recognizers()).every(({ diarize }) => diarize === true);
 
   test("while no engine has the model, a request for speakers is rejected by name and not charged", async () => {
     await eventually("the engine without the model is heard", async () => !(await offers()));
