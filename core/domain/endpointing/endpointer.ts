@@ -258,10 +258,11 @@ export class Endpointer {
     const threshold = this.#isSpeech ? offThreshold : onThreshold;
     const probability = this.#frames.probability(frame);
     if (this.#isOpen) return probability >= this.#speaker.toHold(threshold, this.#frames.level(frame));
-    // A quiet consonant may follow the first vowel. A session replayed from the last end knows no frame before it.
+    // A session replayed from the last end knows no frame before it.
     const runStart = Math.max(this.#earliestStart, frame - this.#speechRun);
-    const level = this.#frames.highestLevel(runStart, frame + 1);
-    return probability >= this.#speaker.toOpen(threshold, level, frame);
+    const runDb = this.#frames.highestLevel(runStart, frame + 1);
+    const levelDb = this.#frames.level(frame);
+    return probability >= this.#speaker.toOpen(threshold, { levelDb, runDb, frame });
   }
 
   #isOver(silenceFrames: number): boolean {

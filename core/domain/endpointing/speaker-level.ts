@@ -25,6 +25,14 @@ interface LoudFrame extends Onset {
   readonly levelDb: number;
 }
 
+/** A frame of speech that may open an utterance. */
+interface OpeningFrame {
+  readonly levelDb: number;
+  /** Highest level of the run of speech up to this frame. */
+  readonly runDb: number;
+  readonly frame: number;
+}
+
 /** All levels are in dB, all counts are frames of 40 ms. */
 interface SpeakerRules {
   /**
@@ -32,6 +40,8 @@ interface SpeakerRules {
    * higher probability.
    */
   readonly opening: DoubtRange;
+  /** A run of speech with a frame at most this far below the last speaker may continue with quieter ones. */
+  readonly nearDb: number;
   /** Distance below an utterance's own loud frames for a voice that would extend it. */
   readonly holding: DoubtRange;
   /** Number of frames of which the loudest counts; vowels are closer together than that. */
@@ -47,6 +57,7 @@ interface SpeakerRules {
 
 const SPEAKER_RULES: SpeakerRules = {
   opening: { fromDb: 9, toDb: 13 },
+  nearDb: 11,
   holding: { fromDb: 11, toDb: 18 },
   recentFrames: 6,
   faintDb: 38,
@@ -124,11 +135,14 @@ export class SpeakerLevel {
    * Returns the speech probability that a frame of this level must reach to open an utterance; above 1 it
    * cannot open one.
    */
-  toOpen(threshold: number, levelDb: number, frame: number): number {
+  toOpen(threshold: number, { levelDb, runDb, frame }: OpeningFrame): number {
     if (this.#levelDb === null) return threshold;
-    const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
+    const { forgetAfterFrames, forgetDbPerFrame, opening, nearDb } = this.#rules;
     const forgotten = Math.max(0, frame - this.#lastEnd - forgetAfterFrames) * forgetDbPerFrame;
-    return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
+    const limitDb = this.#levelDb - forgotten;
+    // A near speaker's quiet consonant may follow the first vowel. Only peaks of farther voices are as loud.
+    if (limitDb - runDb <= nearDb) return threshold;
+    return needed(threshold, limitDb - levelDb, opening);
   }
 
   /**
