@@ -219,7 +219,7 @@ for (const [kind, skip, start] of [
         assert.equal((await closed)[0], 1011);
         const { code, variant = code, detail, description = detail } = messages.at(-1)!;
         assert.equal(variant, "worker_lost");
-        assert.equal(description, "the decoder of this audio has ended: open another session");
+        assert.equal(description, "the decoder of this audio has ended; open another session");
         await settled(service);
         assert.equal(balance - (await balanceOf(service)), credits, path);
         assert.equal(liveDecodersOf(service.child.pid!).length, 0);

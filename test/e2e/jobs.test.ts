@@ -316,7 +316,10 @@ test("after a rotation webhooks are signed with both secrets, and the documented
 test("bad options and addresses of jobs are rejected before the upload counts", async () => {
   const errors = [
     ["?webhook_url=ftp://hooks.test/", /^webhook_url cannot be used: its scheme must be http or https/],
-    ["?webhook_url=http://10.0.0.1/", /^webhook_url cannot be used: its host must have public addresses/],
+    [
+      "?webhook_url=http://10.0.0.1/",
+      /^webhook_url cannot be used: its host must have only public addresses/,
+    ],
     ["?hook=1", /^unknown parameter/],
     ["?timestamps=2", /timestamps/],
   ] as const;

@@ -18,13 +18,13 @@ describe("a service without decoders of live audio", { concurrency: 1 }, () => {
     const { webm, ogg } = await compressedSpeech();
     const samples = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);
     for (const [path, audio, rule] of [
-      ["/v1/stream", webm, /^live audio must be 16-bit .* samples, received a file of WebM \(.*AudioWorklet/],
-      ["/v1/listen", ogg, /^live audio must be 16-bit .* samples, received a file of Ogg \(/],
-      ["/v2/listen", webm, /received a file of WebM/],
+      ["/v1/stream", webm, /^live audio must be 16-bit .* samples, received WebM \(.*AudioWorklet/],
+      ["/v1/listen", ogg, /^live audio must be 16-bit .* samples, received Ogg \(/],
+      ["/v2/listen", webm, /received WebM/],
       [
         "/v1/listen?encoding=opus",
         ogg,
-        /^encoding=opus is not supported by this service: send encoding=linear16$/,
+        /^encoding=opus is not supported by this service; send encoding=linear16$/,
       ],
     ] as const) {
       const { messages, closeCode } = await hear(service, path, [audio]);

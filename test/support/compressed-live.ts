@@ -8,6 +8,7 @@ import { joined, silence, speech, wavOf } from "./audio.js";
 import { dauysInTurn } from "./command-process.js";
 import { eventually } from "./eventually.js";
 import { temporaryFolder } from "./folders.js";
+import { pace } from "./pace.js";
 import type { ServiceProcess } from "./service-process.js";
 
 /** Speech at 16 kHz, and the silence that ends it. */
@@ -101,6 +102,9 @@ export function doneOf({ messages }: Heard): { readonly seconds: number; readonl
   return { seconds: audio_seconds, credits: credits_charged };
 }
 
+/** A reported balance may be a second old. */
+const BALANCE_AGE_MS = 1_100;
+
 /** Returns the credits of an organization; NaN while its work holds some. */
 export async function balanceOf({ url, key }: Service): Promise<number> {
   const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
@@ -108,8 +112,9 @@ export async function balanceOf({ url, key }: Service): Promise<number> {
   return held === 0 ? balance : Number.NaN;
 }
 
-/** Waits until no session holds credits. */
+/** Waits until no session holds credits, and until the balance that the service reports is new. */
 export async function settled(service: Service): Promise<void> {
+  await pace(BALANCE_AGE_MS);
   await eventually("charged", async () => !Number.isNaN(await balanceOf(service)));
 }
 

@@ -110,9 +110,9 @@ export function requireDiarization({ diarization }: Pick<Catalog, "diarization">
   if (diarization?.isServed() === true) return;
   const reason =
     diarization === undefined
-      ? "a model for diarization, and none is installed: run dauys models add speakers-eres2net"
+      ? "a diarization model, and none is installed: run dauys models add speakers-eres2net"
       : `an engine with the model ${diarization.name}, and none is running: install it on the engines`;
-  throw new ServiceError("DIARIZATION_UNAVAILABLE", `diarize needs ${reason}`, { param: "diarize" });
+  throw new ServiceError("DIARIZATION_UNAVAILABLE", `diarize requires ${reason}`, { param: "diarize" });
 }
 
 /** All models of both tasks, sorted by name. */

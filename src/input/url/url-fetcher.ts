@@ -48,6 +48,7 @@ const NOTHING: Sent = { method: "GET", headers: {}, body: undefined };
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
 /** The same text for unknown names and private hosts, so that it does not reveal which hosts exist. */
+const URL_FAILURE = "cannot fetch the URL: ";
 const NOT_PUBLIC = "its host must have only public addresses";
 
 /**
@@ -101,7 +102,7 @@ export class UrlFetcher implements UrlSource, WebhookSender {
       if (isIP(host) !== 0 && !this.#policy.allows(host)) throw refused(NOT_PUBLIC);
     } catch (thrown) {
       const { message } = thrown as ServiceError;
-      const why = message.replace(/^Cannot fetch the url: /, "");
+      const why = message.replace(URL_FAILURE, "");
       throw new ServiceError("INVALID_REQUEST", `webhook_url cannot be used: ${why}`, {
         param: "webhook_url",
       });
@@ -241,5 +242,5 @@ function hostOf(url: URL): string {
 
 /** @param why reason, which must not quote a server's response */
 function refused(why: string, cause?: unknown): ServiceError {
-  return new ServiceError("URL_FETCH_FAILED", `cannot fetch the URL: ${why}`, { cause });
+  return new ServiceError("URL_FETCH_FAILED", `${URL_FAILURE}${why}`, { cause });
 }

@@ -65,12 +65,15 @@ test("waits after 503 and 429 as requested; gives up a permanent 500 with its re
     return { kind: "status", status: turn === 1 ? 503 : 429, headers: { "retry-after": "0" } };
   };
   await tiny.add("tiny-listener");
-  assert.match(tiny.notes.join("\n"), /answers 503; trying again in 0 s\n.*answers 429; trying again in 0 s/);
+  assert.match(
+    tiny.notes.join("\n"),
+    /returned 503; trying again in 0 s\n.*returned 429; trying again in 0 s/,
+  );
   tiny.folder = await temporaryFolder();
   tiny.hub.fault = () => ({ kind: "status", status: 500 });
   await assert.rejects(
     tiny.add("tiny-listener"),
-    /^AddError: Cannot download tiny-listener\/model.onnx: .* answers 500$/,
+    /^AddError: Cannot download tiny-listener\/model.onnx: .* returned 500$/,
   );
 });
 
