@@ -170,6 +170,9 @@ async function openPair(): Promise<Pair> {
       else if (victim === "owner") {
         await killed(owner);
         owner = await startServiceProcess(own, faulty);
+        // Its database has a new port, which the other service does not learn while it runs.
+        await killed(other);
+        other = await startBeside(owner, beside, faulty);
       } else {
         await killed(other);
         other = await startBeside(owner, beside, faulty);
