@@ -41,7 +41,7 @@ installMissing();
 process.exitCode = await runTests(process.argv.slice(2));
 
 async function runTests(args) {
-  const { values, positionals: words } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
     options: {
@@ -51,7 +51,14 @@ async function runTests(args) {
       cpu: { type: "boolean", default: false },
     },
   });
-  const files = testFiles()
+  const words = positionals.map((word) => word.replace(/\.ts$/, ".js"));
+  const all = testFiles();
+  for (const word of words) {
+    if (all.some((file) => file.includes(word))) continue;
+    console.error(`no test file's path contains "${word}": pass parts of paths, such as http/models`);
+    return 2;
+  }
+  const files = all
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
     .filter((file) => !values.quick || isQuick(file))
     .filter((file) => !values.running || runsCode(file));
