@@ -32,14 +32,14 @@ import { HoldJournal } from "../../src/store/ledger/hold-journal.js";
 const [front = "auto", key = "", threads = "1"] = process.argv.slice(2);
 const threadCount = Number(threads);
 const log = createLog({ level: "warn" });
-const ENTRY = new URL("./stub-live-worker.js", import.meta.url);
+const ENTRY = new URL("./timed-live-worker.js", import.meta.url);
 const LIMIT = 100_000;
 
 const engine = new LiveEngine({
   workerCount: 1,
   startWorker: (cells, onMessage) =>
     WorkerHandle.start({
-      name: "stub-live-worker",
+      name: "timed-live-worker",
       entry: ENTRY,
       data: {
         protocolVersion: PROTOCOL_VERSION,

@@ -64,7 +64,7 @@ async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** @param sizeBytes size that the service was told; if the file grows meanwhile, the rest is not read */
+/** @param sizeBytes announced length of the upload; bytes appended to the file later are not read */
 function readFileChunks(path: string, sizeBytes: number | null): AsyncIterable<Uint8Array> {
   if (sizeBytes === 0) return Readable.from([]);
   return createReadStream(path, sizeBytes === null ? {} : { end: sizeBytes - 1 });

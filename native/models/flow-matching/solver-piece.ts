@@ -48,7 +48,7 @@ export interface SolverPiece {
 
 export interface ChunkInFlight {
   readonly index: number;
-  /** Number of its own patches and those of its context. */
+  /** Number of patches, including those of the context. */
   readonly patches: number;
   /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null before its first step. */
   condition: Float32Array | null;

@@ -13,7 +13,7 @@ import { INVITATION_LIFETIME_S } from "./member-routes.js";
 import { API, type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
 import { SESSION_LIFETIME_S } from "./sessions.js";
 
-/** Lists the routes for prices, limits and status, so that pages need no numbers of their own. */
+/** Lists the routes for prices, limits and status, which pages read instead of repeating the numbers. */
 export function serviceRoutes({ facts, mailing }: ConsoleDeps): readonly ConsoleRoute[] {
   const prices = async () => {
     const tariffs = Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [

@@ -77,7 +77,7 @@ export async function download(job: DownloadJob, options: DownloadOptions): Prom
   }
 }
 
-/** What the server reports about a file. */
+/** A file as the server describes it. */
 interface FileFacts {
   readonly commit: string | null;
   /** The job's hash, otherwise the server's. */

@@ -156,7 +156,7 @@ function View({ session, path, organization }: MenuProps) {
   );
 }
 
-/** What a user without any organization sees. */
+/** The page for users who belong to no organization. */
 function NoOrganization() {
   return (
     <>

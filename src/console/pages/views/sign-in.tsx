@@ -83,7 +83,7 @@ function ResetByMail() {
 
 interface AccountFormProps {
   readonly isNew: boolean;
-  /** The token of an invitation. A new account with one gets no organization of its own. */
+  /** The token of an invitation. An invited user joins that organization, and sign-up creates none. */
   readonly invitation?: string;
   /** Called after signing in. By default the user's pages are shown. */
   readonly onSignedIn?: (session: Session) => void;
