@@ -13,7 +13,7 @@ from onnx import TensorProto as T
 from onnx import compose
 from onnx import helper as h
 
-from export_nemo_ctc import FLOOR, MELS, gains, write_tokens
+from export_nemo_ctc import FLOOR, MELS, gains, plain, write_tokens
 
 
 def needed_for(graph, outputs, given):
@@ -96,6 +96,6 @@ if __name__ == "__main__":
     p.add_argument("--out", required=True)
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    graphs = [onnx.load(os.path.join(a.model, f"{name}.onnx")) for name in ("stream", "full")]
+    graphs = [plain(onnx.load(os.path.join(a.model, f"{name}.onnx"))) for name in ("stream", "full")]
     onnx.save(wrap(*graphs), os.path.join(a.out, "offline.onnx"))
     write_tokens(a.model, a.out)

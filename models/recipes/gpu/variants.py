@@ -19,6 +19,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recognizer"))
+from fewer_nodes import plain
+
 LEAST_SHARED_BYTES = 256
 MOST_PARTS = 7
 EXACT_BELOW = 2 ** 24
@@ -223,7 +226,7 @@ def write(folder, name, file):
     """Returns the manifest entry of the graph's variant; None when the graph has no integer products."""
     with open(os.path.join(folder, file["path"]), "rb") as graph:
         content = graph.read()
-    model = onnx.load_from_string(content)
+    model = plain(onnx.load_from_string(content))
     products = Variant(model).rewrite()
     if products == 0:
         return None

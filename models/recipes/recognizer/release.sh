@@ -25,6 +25,9 @@ for graph in stream full; do
   "$PYTHON" pack.py "$CACHE/probe/$graph-int8.onnx" "$MODEL/$graph.onnx"
 done
 "$PYTHON" fixed_transforms.py "$MODEL/stream.onnx" "$MODEL/stream.onnx"
+for graph in stream full; do
+  "$PYTHON" fewer_nodes.py "$MODEL/$graph.onnx" "$MODEL/$graph.onnx"
+done
 node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
 # Voice activity that follows the near speaker replaces the network's own.
 "$PYTHON" ../voice-activity/export_near.py inside --near "$MODEL/../near-voice-v1/near.onnx" --stream "$MODEL/stream.onnx" --out "$MODEL/stream.onnx"

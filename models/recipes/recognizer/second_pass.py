@@ -28,6 +28,7 @@ import evaluate
 import export
 import text
 import train
+import fewer_nodes
 from model import OUTPUTS, Centred, affine, parameters
 
 SHIPPED = [1, 2, 4, 8, 1]  # dilations of the blocks that the shipped weights have had since the first run
@@ -80,7 +81,7 @@ class SecondPass(nn.Module):
 
 def shipped(path):
     """[(matrix (in, out), bias)] of the blocks, (scale, shift) of the last norm, (matrix, bias) of the head, of an int8 `full.onnx`."""
-    graph = onnx.load(path).graph
+    graph = fewer_nodes.plain(onnx.load(path)).graph
     made = {o: n for n in graph.node for o in n.output}
     values = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     for node in graph.node:

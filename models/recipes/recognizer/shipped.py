@@ -14,13 +14,14 @@ import onnx
 import torch
 from onnx import numpy_helper
 
+import fewer_nodes
 from model import Recognizer
 
 
 def read(path):
     """Contents of a shipped graph: ([(matrix (in, out), bias)] of its int8 products in order, (scale, shift)
     before the last of them, every constant by name, the graph)."""
-    graph = onnx.load(path).graph
+    graph = fewer_nodes.plain(onnx.load(path)).graph
     values = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":

@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 import network
 import train_near as train
 from network import affine
+from fewer_nodes import plain, rewritten  # network.py puts its folder on the path
 
 PREFIX = "near."
 WEIGHT_STEPS = 63
@@ -251,7 +252,7 @@ def main():
         command.add_argument("--out", required=True)
     a = p.parse_args()
     if a.command == "inside":
-        onnx.save(inside(onnx.load(a.stream), onnx.load(a.near)), a.out)
+        onnx.save(rewritten(inside(plain(onnx.load(a.stream)), plain(onnx.load(a.near)))), a.out)
         return
     torch.set_num_threads(1)
     torch.manual_seed(9)
@@ -260,7 +261,7 @@ def main():
     shards.refresh()
     tops = ranges(model, shards, 6)
     print("highest inputs of the blocks:", [round(t, 2) for t in tops])
-    onnx.save(alone(onnx.load(a.stream), model, tops), a.out)
+    onnx.save(rewritten(alone(plain(onnx.load(a.stream)), model, tops)), a.out)
 
 
 if __name__ == "__main__":
