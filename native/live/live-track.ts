@@ -7,6 +7,7 @@ import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows, StatePlace } from "./encoder-memory.js";
+import { FrameArrivals } from "./frame-arrivals.js";
 import { GrowingUtterance } from "./growing-utterance.js";
 import {
   type EndedText,
@@ -38,6 +39,7 @@ export class LiveTrack {
   /** The encoder's output, as far back as the open or next utterance may need it. */
   readonly encoded: FrameRows;
   readonly place: StatePlace;
+  readonly #arrivals = new FrameArrivals();
   readonly #model: TrackModel;
   /** Whether endpointing is adaptive: a pause may last longer if the sentence is unlikely to end here. */
   readonly #isPatient: boolean;
@@ -108,6 +110,16 @@ export class LiveTrack {
     const mark = this.#finalizeMarks[0];
     if (mark !== undefined) endFrame = Math.min(endFrame, Math.floor(mark / this.#model.frameSamples));
     return Math.max(0, endFrame - this.#nextFrame);
+  }
+
+  /** Notes that frames were available at a time. */
+  noteAvailable(frames: number, nowMs: number): void {
+    this.#arrivals.note(this.#nextFrame + frames, nowMs);
+  }
+
+  /** When the next frame is expected. */
+  get nextArrivalMs(): number {
+    return this.#arrivals.timeOf(this.#nextFrame + 1);
   }
 
   /** Returns a mark that decoding has reached, at which the utterance ends; null without one. */

@@ -26,6 +26,8 @@ import type { TrackModel } from "./track-model.js";
 
 /** Interval in which silence is released from the ring: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
+/** A session whose audio is later than this is no reason for a round. */
+const OVERDUE_MS = 8;
 const NO_PCM = new Float32Array(0);
 
 interface TakenRow {
@@ -165,6 +167,17 @@ export class LiveStepper {
     return this.#passes?.waitMs(this.#active) ?? Number.POSITIVE_INFINITY;
   }
 
+  /** Returns when audio is expected that may end an utterance; infinite if none is, or if it is overdue. */
+  nextEndingMs(nowMs: number): number {
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (let index = 0; index < this.#active.length; index++) {
+      const { endpointer, nextArrivalMs } = this.#active[index]!;
+      if (!endpointer.mayEndNext || nextArrivalMs < nowMs - OVERDUE_MS) continue;
+      soonestMs = Math.min(soonestMs, nextArrivalMs);
+    }
+    return soonestMs;
+  }
+
   /**
    * Runs a round over all sessions, and a pass for partials if there is time.
    * @returns whether there was work
@@ -223,12 +236,14 @@ export class LiveStepper {
   }
 
   #gather(): void {
+    const nowMs = this.#nowMs();
     // Keep the order: batches with the same rows as the last one need no copies of states.
     for (let index = 0; index < this.#active.length; index++) {
       const track = this.#active[index]!;
       if (this.#readings?.isDue(track)) continue;
       const available = track.availableFrames;
       if (available === 0) continue;
+      track.noteAvailable(available, nowMs);
       let size = this.#groups.length - 1;
       while (this.#groups[size]!.frames > available) size--;
       this.#groups[size]!.add(track);

@@ -160,11 +160,6 @@ export class Endpointer {
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
   }
 
-  /** Frames seen so far. */
-  get frameCount(): number {
-    return this.#frameCount;
-  }
-
   /** True between `started` and `ended`. */
   get isOpen(): boolean {
     return this.#isOpen;
@@ -177,9 +172,9 @@ export class Endpointer {
     return this.#halfwayFrames - silenceFrames;
   }
 
-  /** Number of the open utterance, or of the last one; -1 before the first. */
-  get utterance(): number {
-    return this.#utterance;
+  /** Whether another frame of silence may end the open utterance. */
+  get mayEndNext(): boolean {
+    return this.#isOpen && this.#frameCount - this.#speechEnd >= this.#options.pauseFrames - 1;
   }
 
   /** First frame that a later event can still refer to: audio before it may be dropped. */
