@@ -86,17 +86,16 @@ export class TranscriptionEngine {
     options: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId } = this.#options;
-    const { onLength, onProgress = () => {} } = options;
+    const { onProgress = () => {}, speakers } = options;
     const source = await openWav(path);
     const length = this.#lengthOf(source);
-    await onLength?.(length);
-    if (signal.aborted) throw cancelled();
-    onProgress(0);
-    const { speakers } = options;
     const own = { ...options, onProgress: growing(onProgress) };
-    if (speakers !== undefined)
-      return { ...(await this.#runWithSpeakers(source, signal, { ...own, speakers })), ...length, modelId };
-    return { segments: await this.#run(source, signal, own), ...length, modelId };
+    const transcript = await this.#begin(length, signal, options, async () =>
+      speakers === undefined
+        ? { segments: await this.#run(source, signal, own) }
+        : this.#runWithSpeakers(source, signal, { ...own, speakers }),
+    );
+    return { ...transcript, ...length, modelId };
   }
 
   /**
@@ -110,14 +109,45 @@ export class TranscriptionEngine {
     options: TranscribeOptions = {},
   ): Promise<readonly FileTranscript[]> {
     const { modelId } = this.#options;
-    const { onLength, onProgress = () => {} } = options;
+    const { onProgress = () => {} } = options;
     const source = await openWav(path);
     const length = this.#lengthOf(source);
     const { channels } = source.header;
     requireFewChannels(channels);
-    await onLength?.({ ...length, channelCount: channels });
-    if (signal.aborted) throw cancelled();
-    onProgress(0);
+    const segments = await this.#begin({ ...length, channelCount: channels }, signal, options, () =>
+      this.#runChannels(source, channels, signal, { ...options, onProgress }),
+    );
+    return segments.map((own) => ({ segments: own, ...length, modelId }));
+  }
+
+  /** Starts the work on a file once `onLength` settles; until then, jobs make way for it. */
+  async #begin<T>(
+    length: FileLength,
+    signal: AbortSignal,
+    { onLength, onProgress, isLater = false }: TranscribeOptions,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const leave = isLater ? () => {} : this.#queue.makeWay();
+    try {
+      await onLength?.(length);
+      if (signal.aborted) throw cancelled();
+      onProgress?.(0);
+      const working = work();
+      // Its file is in the queue now.
+      leave();
+      return await working;
+    } finally {
+      leave();
+    }
+  }
+
+  async #runChannels(
+    source: WavSource,
+    channels: number,
+    signal: AbortSignal,
+    options: TranscribeOptions & { readonly onProgress: (share: number) => void },
+  ): Promise<readonly (readonly TranscribedSegment[])[]> {
+    const { onProgress } = options;
     const shares = new Shares(channels, growing(onProgress));
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
@@ -125,8 +155,7 @@ export class TranscriptionEngine {
       this.#run({ ...source, channel }, either, { ...options, onProgress: shares.of(channel) }),
     );
     try {
-      const segments = await Promise.all(runs);
-      return segments.map((own) => ({ segments: own, ...length, modelId }));
+      return await Promise.all(runs);
     } catch (error) {
       failed.abort();
       // The file must exist until no worker reads it.

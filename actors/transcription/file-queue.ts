@@ -55,6 +55,8 @@ export class FileQueue {
   #atWork = 0;
   #laterAtWork = 0;
   #speakersAtWork = 0;
+  /** Number of files that will be added soon. */
+  #expected = 0;
 
   constructor(pool: FilePool, log: Log) {
     this.#pool = pool;
@@ -65,9 +67,30 @@ export class FileQueue {
     // Speakers hold no parts in memory, and need not wait.
     if (run instanceof SpeakerRun) this.#inTurn.push(run);
     else this.#waiting.push(run);
-    if (!run.isLater && this.#canInterrupt)
-      for (const other of this.#inTurn) if (other.isLater) other.yieldWorkers();
+    if (!run.isLater) this.#interruptLater();
     this.#pump();
+  }
+
+  /**
+   * Keeps workers from files that nobody waits for, because another file will be added soon.
+   * @returns a function that ends this; later calls of it do nothing
+   */
+  makeWay(): () => void {
+    if (!this.#canInterrupt) return () => {};
+    this.#expected++;
+    this.#interruptLater();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#expected--;
+      this.#pump();
+    };
+  }
+
+  #interruptLater(): void {
+    if (!this.#canInterrupt) return;
+    for (const other of this.#inTurn) if (other.isLater) other.yieldWorkers();
   }
 
   /** Gives up a run; its promise rejects when no worker is busy with it any more. */
@@ -141,9 +164,9 @@ export class FileQueue {
     return this.#pool.gaveUp === undefined;
   }
 
-  /** One worker is left to a file that may come. */
+  /** One worker is left to a file that may come, and all of them to one that is expected. */
   get #mostLaterAtWork(): number {
-    return Math.max(1, this.#pool.workerCount - 1);
+    return this.#expected > 0 ? 0 : Math.max(1, this.#pool.workerCount - 1);
   }
 
   /** Removes finished files and starts waiting ones. */

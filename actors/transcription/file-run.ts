@@ -159,8 +159,12 @@ export class FileRun {
     const endFrame = Math.min(startFrame + this.#partFrames, this.#endFrame);
     const state = this.#options.forgets ? null : (this.#parts.get(part - 1)?.state ?? null);
     const room = this.#freeBuffers.pop() ?? null;
-    const { source } = this.#options;
-    return { part, task: { type: "hear", source, startFrame, endFrame, state, room, cell: this.#cell } };
+    const { source, isLater = false } = this.#options;
+    const span = { startFrame, endFrame, state, room };
+    return {
+      part,
+      task: { type: "hear", source, ...span, cell: this.#cell, ...(isLater && { isLater }) },
+    };
   }
 
   heard(part: number, { startFrame, endFrame }: HearTask, result: HeardPart): void {

@@ -23,13 +23,14 @@ const STUB_DELAYS = { finalMs: 150, partialMs: 80 };
 const STUB_ROUNDS = [
   { sessions: 20, minutes: 0.3 },
   { sessions: 100, minutes: 1 },
+  { sessions: 1_000, minutes: 0.3 },
   { sessions: 2_000, minutes: 0.3 },
 ];
 const SMOKE_ROUNDS = [{ sessions: 2, minutes: 0.001 }];
 const BESIDE_SESSIONS = 8;
 /** Enough for the four sentences, which take 21 s. */
 const BESIDE_MINUTES = 0.3;
-const BESIDE_ROUNDS = 3;
+const BESIDE_ROUNDS = 8;
 
 /**
  * `npm run bench -- dauys-bench [stub|beside]`: `dauys bench` compared with known delays of a stub, its CPU
@@ -82,7 +83,11 @@ async function stubRounds(plan: typeof STUB_ROUNDS) {
       console.log(JSON.stringify(figure));
       rounds.push(figure);
     }
-    return rounds;
+    const [, few, many] = rounds;
+    if (few === undefined || many === undefined) return { rounds };
+    const share = (100 * (many.cpuPercent - few.cpuPercent)) / (many.sessions - few.sessions);
+    console.log(`each further 100 sessions: ${share.toFixed(2)} % of a core`);
+    return { rounds, cpuPercentOfFurther100: share };
   } finally {
     await rm(folder, { recursive: true });
   }

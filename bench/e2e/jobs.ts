@@ -7,16 +7,21 @@ import type { PostgresConnection } from "../../src/store/postgres/embedded-postg
 import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады. ";
 /** Recordings of about three seconds, one minute and two minutes. */
 const SENTENCES = { short: 1, long: 20, job: 40 };
 const LENGTHS = ["short", "long"] as const;
+/** A worker for each core, the default, and a single one, which requests and jobs share. */
+const WORKERS = ["auto", "1"] as const;
 const SIZES = {
   full: { jobs: 10_000, rounds: 4, requests: 10 },
   smoke: { jobs: 50, rounds: 1, requests: 2 },
 };
+
+/** PostgreSQL vacuums and writes back the inserted jobs, which is not part of the load. */
+const SETTLING_MS = 5_000;
 
 type Sql = ReturnType<typeof connect>;
 
@@ -30,12 +35,17 @@ interface Samples {
 
 /**
  * `npm run bench -- jobs`: the time of short and long synchronous transcriptions without jobs, and with 10,000 of
- * them in the queue and one running, in alternating rounds of one run. The jobs are copies of one job, made in the
- * database. `FILE_WORKERS` reaches the service (1).
+ * them in the queue and one running, in alternating rounds, by `FILE_WORKERS`. The jobs are copies of one job, made
+ * in the database.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const size = smoke ? SIZES.smoke : SIZES.full;
-  const workers = process.env["FILE_WORKERS"] ?? "1";
+  const byWorkers = [];
+  for (const workers of WORKERS) byWorkers.push(await measured(workers, size));
+  if (!smoke) console.log(await saveResult("jobs", { parameters: { ...size }, byWorkers }));
+}
+
+async function measured(workers: (typeof WORKERS)[number], size: (typeof SIZES)["full" | "smoke"]) {
   const service = await startServiceProcess({ LOG_LEVEL: "error", FILE_WORKERS: workers });
   const sql = connect(
     JSON.parse(await readFile(join(service.dataDir, "postgres.json"), "utf8")) as PostgresConnection,
@@ -65,10 +75,13 @@ export async function run({ smoke }: BenchOptions): Promise<void> {
       await measure("without");
       await enqueue(sql, client, { audio, copies: size.jobs });
       await untilRunning(sql);
+      await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
       await measure("queued");
       jobsDone += await clear(sql);
     }
-    await report(service, samples, { ...size, workers, jobsDone, smoke });
+    const figures = { short: compared(samples.short), long: compared(samples.long) };
+    console.log(workers, figures);
+    return { workers, jobsDone, serviceCpuSeconds: service.cpuSeconds(), figures, samples };
   } finally {
     await sql.end();
     await service.stop();
@@ -135,20 +148,6 @@ async function clear(sql: Sql): Promise<number> {
   await sql`delete from pgboss.job`;
   await sql`delete from jobs`;
   return rows.length;
-}
-
-async function report(
-  service: ServiceProcess,
-  samples: Readonly<Record<Length, Samples>>,
-  parameters: Readonly<Record<string, unknown>> & { readonly smoke: boolean },
-): Promise<void> {
-  const figures = {
-    short: compared(samples.short),
-    long: compared(samples.long),
-    serviceCpuSeconds: service.cpuSeconds(),
-  };
-  console.log(figures);
-  if (!parameters.smoke) console.log(await saveResult("jobs", { parameters, figures, samples }));
 }
 
 function compared({ without, queued }: Samples) {

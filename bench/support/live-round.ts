@@ -1,3 +1,4 @@
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { type LiveRun, runLive } from "./live-client.js";
 import { type MetricValues, readMetrics, risen } from "./operator-metrics.js";
 import type { ServiceProcess } from "./service-process.js";
@@ -7,6 +8,9 @@ import { GAP_SAMPLES, SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.
 export const MESSAGE_SAMPLES = 640;
 /** Period over which sessions start, because people do not all start speaking at the same moment. */
 const SPREAD_MS = 2_000;
+const MESSAGE_MS = (1_000 * MESSAGE_SAMPLES) / SAMPLE_RATE_HZ;
+/** Phases of sessions: at equal distances, many would meet the same moment of the worker's rounds. */
+const phase = uniformRandom(1);
 
 /** Paced sessions that all receive the same stream. */
 export interface LiveRound {
@@ -43,7 +47,8 @@ export async function runLiveRound(parts: {
   const startedAtMs = performance.now();
   const runs = await Promise.all(
     Array.from({ length: sessions }, async (_, index) => {
-      await new Promise((resolve) => setTimeout(resolve, (index * SPREAD_MS) / sessions));
+      const startMs = (index * SPREAD_MS) / sessions + phase() * MESSAGE_MS;
+      await new Promise((resolve) => setTimeout(resolve, startMs));
       return runLive({
         url: service.url,
         key: service.key,

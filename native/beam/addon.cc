@@ -262,8 +262,9 @@ struct Query {
     if (info[3].IsObject()) hot_words = ViewOf(info[3].As<Napi::Object>());
   }
 
-  void Run(beam::Hypotheses* found) const {
-    owned.search->Search(log_probs, frames, hot_words.has_value() ? &*hot_words : nullptr, found);
+  /** Returns false if `stop`, which may be null, ended the search. */
+  bool Run(const int32_t* stop, beam::Hypotheses* found) const {
+    return owned.search->Search(log_probs, frames, hot_words.has_value() ? &*hot_words : nullptr, stop, found);
   }
 };
 
@@ -279,7 +280,7 @@ Napi::Object ResultOf(Napi::Env env, const beam::Hypotheses& found) {
 Napi::Value Search(const Napi::CallbackInfo& info) {
   const Query query(info);
   beam::Hypotheses found;
-  query.Run(&found);
+  query.Run(nullptr, &found);
   return ResultOf(info.Env(), found);
 }
 
@@ -344,6 +345,11 @@ class AsideSearch : public Napi::AsyncWorker {
       }
       bias_ = bias.Data();
     }
+    if (info[5].IsTypedArray()) {
+      const auto stop = TypedArray<Napi::Int32Array>(info[5], napi_int32_array, "stop");
+      if (stop.ElementLength() == 0) Refuse(info.Env(), "stop must have a value");
+      stop_ = stop.Data();
+    }
     arguments_ = Napi::Persistent(Napi::Array::New(info.Env(), info.Length()).As<Napi::Object>());
     for (uint32_t i = 0; i < info.Length(); i++) arguments_.Set(i, info[i]);
     query_.owned.is_busy = true;
@@ -354,12 +360,12 @@ class AsideSearch : public Napi::AsyncWorker {
  protected:
   void Execute() override {
     if (bias_ != nullptr) AddBias();
-    query_.Run(&found_);
+    is_complete_ = query_.Run(stop_, &found_);
   }
 
   void OnOK() override {
     query_.owned.is_busy = false;
-    deferred_.Resolve(ResultOf(Env(), found_));
+    deferred_.Resolve(is_complete_ ? ResultOf(Env(), found_) : Env().Null());
   }
 
   void OnError(const Napi::Error& error) override {
@@ -377,6 +383,8 @@ class AsideSearch : public Napi::AsyncWorker {
 
   Query query_;
   const float* bias_ = nullptr;
+  const int32_t* stop_ = nullptr;
+  bool is_complete_ = false;
   std::vector<float> biased_;
   Napi::Promise::Deferred deferred_;
   Napi::ObjectReference arguments_;
@@ -384,8 +392,8 @@ class AsideSearch : public Napi::AsyncWorker {
 };
 
 /**
- * searchAside(search, logProbs, frames, hotWords or null, outputBias or null): like search; returns a
- * promise.
+ * searchAside(search, logProbs, frames, hotWords or null, outputBias or null, stop or null): like search;
+ * returns a promise, of null if another thread has set the first number of `stop`.
  */
 Napi::Value SearchAside(const Napi::CallbackInfo& info) {
   auto aside = std::make_unique<AsideSearch>(info);

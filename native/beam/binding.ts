@@ -63,7 +63,8 @@ export interface NativeBinding {
   ): NativeHypotheses;
   /**
    * Searches on another thread, with `outputBias` added to each frame. Until the promise settles, the search
-   * must not be used and the arrays must not change.
+   * must not be used and the arrays must not change, except for `stop`: once its first number is not 0, the
+   * search ends, and finds null.
    */
   searchAside(
     search: NativeSearch,
@@ -71,7 +72,8 @@ export interface NativeBinding {
     frames: number,
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
-  ): Promise<NativeHypotheses>;
+    stop: Int32Array | null,
+  ): Promise<NativeHypotheses | null>;
   /**
    * Makes another search over the same model and its cache; afterwards, neither may run on another thread.
    */

@@ -7,6 +7,7 @@ import {
   type BeamSearchOptions,
   type Hypotheses,
   type Hypothesis,
+  searchStopped,
   type TokenSearch,
   withDefaults,
 } from "../../core/domain/decoding/prefix-beam-search.js";
@@ -90,12 +91,15 @@ export class NativeBeamSearch implements TokenSearch {
     frames: number,
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
+    stop: Int32Array | null = null,
   ): Promise<Hypotheses> {
-    const found = this.#asideIsDone.then(() =>
-      this.#binding.searchAside(this.#aside, logProbs, frames, hotWords, outputBias),
+    const searched = this.#asideIsDone.then(() =>
+      this.#binding.searchAside(this.#aside, logProbs, frames, hotWords, outputBias, stop),
     );
-    this.#asideIsDone = found.catch(() => {});
-    return hypothesesOf(await found);
+    this.#asideIsDone = searched.catch(() => {});
+    const found = await searched;
+    if (found === null) throw searchStopped();
+    return hypothesesOf(found);
   }
 }
 

@@ -148,15 +148,19 @@ void PrefixBeamSearch::Reserve() {
   covered_at_.resize(size_t{options_.beam_width} * options_.vocabulary);
 }
 
-void PrefixBeamSearch::Search(const float* log_probs, size_t frames, const HotWordsView* hot_words,
-                              Hypotheses* found) {
+bool PrefixBeamSearch::Search(const float* log_probs, size_t frames, const HotWordsView* hot_words,
+                              const int32_t* stop, Hypotheses* found) {
   hot_words_ = hot_words;
   Start();
-  for (size_t frame = 0; frame < frames; frame++) {
+  size_t frame = 0;
+  while (frame < frames && (stop == nullptr || __atomic_load_n(stop, __ATOMIC_RELAXED) == 0)) {
     Step(log_probs + frame * options_.vocabulary, static_cast<int32_t>(frame));
+    frame++;
   }
-  Finish(found);
+  const bool is_complete = frame == frames;
+  if (is_complete) Finish(found);
   hot_words_ = nullptr;
+  return is_complete;
 }
 
 void PrefixBeamSearch::Begin() {

@@ -179,8 +179,11 @@ class PrefixBeamSearch {
   /**
    * @param log_probs `[frames, vocabulary]`, natural log
    * @param hot_words null for none
+   * @param stop null, or a number that another thread sets to end the search early
+   * @return false if it ended early, with nothing found
    */
-  void Search(const float* log_probs, size_t frames, const HotWordsView* hot_words, Hypotheses* found);
+  bool Search(const float* log_probs, size_t frames, const HotWordsView* hot_words, const int32_t* stop,
+              Hypotheses* found);
 
   /**
    * Makes another search over the same model and cache; both belong to one thread.

@@ -16,6 +16,8 @@ export interface UtteranceOptions {
   readonly offsetSeconds: number;
   readonly speechMean: number;
   readonly hotWords: HotWords | null;
+  /** Ends the search early; see `TokenSearch.searchAside`. None by default. */
+  readonly stop?: Int32Array | null;
   /** The part of the utterance read so far; none by default. */
   readonly reading?: Reading | null;
 }
@@ -74,7 +76,7 @@ export class UtteranceDecoder {
     frames: number,
     options: UtteranceOptions & { readonly endSeconds: number },
   ): Promise<DecodedUtterance> {
-    const { offsetSeconds, endSeconds, speechMean, hotWords } = options;
+    const { offsetSeconds, endSeconds, speechMean, hotWords, stop = null } = options;
     const { sampleRateHz } = this.#model.manifest;
     const timing = {
       frameSeconds: this.#model.outputFrameSamples / sampleRateHz,
@@ -84,6 +86,7 @@ export class UtteranceDecoder {
       timing,
       speechMean,
       hotWords,
+      stop,
     });
     // Clamp to the audio: no word starts before it, and letters from the flushed silence belong to its end.
     return { text, words: words.map((timed) => within(timed, offsetSeconds, endSeconds)) };

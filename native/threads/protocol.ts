@@ -203,6 +203,8 @@ export type FileTask =
       readonly state: EncoderState | null;
       /** Memory to reuse for the result. */
       readonly room: SharedArrayBuffer | null;
+      /** Whether another file may interrupt the task, so that its runs must be short. */
+      readonly isLater?: boolean;
       /** One Int32, see `FILE_TASK_CELL`. */
       readonly cell: SharedArrayBuffer;
     }

@@ -9,6 +9,8 @@ export interface DecodeOptions {
   readonly hotWords?: HotWords | null;
   /** Mean speech probability of the utterance; 1 by default. */
   readonly speechMean?: number;
+  /** Ends a search on another thread early; see `TokenSearch.searchAside`. */
+  readonly stop?: Int32Array | null;
 }
 
 export interface BeamDecoding {
@@ -73,6 +75,7 @@ export class BeamDecoder {
    * Decodes with the search on another thread if there is one. May be called again before it settles.
    *
    * @param logProbs must not change until the promise settles
+   * @throws {ServiceError} `CANCELLED` if `stop` ended the search
    */
   async decodeAside(
     logProbs: Float32Array,
@@ -80,8 +83,8 @@ export class BeamDecoder {
     options: DecodeOptions = {},
   ): Promise<BeamDecoding> {
     if (this.#search.searchAside === undefined) return this.decode(logProbs, frames, options);
-    const { hotWords = null } = options;
-    const hypotheses = await this.#search.searchAside(logProbs, frames, hotWords, this.#outputBias);
+    const { hotWords = null, stop = null } = options;
+    const hypotheses = await this.#search.searchAside(logProbs, frames, hotWords, this.#outputBias, stop);
     return this.#decodingOf(hypotheses, logProbs, frames, options);
   }
 

@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.js";
 import type { GrowingSearch, GrownText } from "./growing-search.js";
 import type { HotWords } from "./hot-words.js";
 import type { TokenModel } from "./language-model.js";
@@ -66,15 +67,23 @@ export interface TokenSearch {
    * not change until then.
    *
    * @param outputBias added to the log-probs of every frame, `[vocabulary]`
+   * @param stop its first number ends the search early once another thread sets it; null for none
+   * @throws {ServiceError} `CANCELLED` if it ended early
    */
   searchAside?(
     logProbs: Float32Array,
     frames: number,
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
+    stop?: Int32Array | null,
   ): Promise<Hypotheses>;
   /** Creates a search over the same model for unfinished utterances; null without a language model. */
   growing?(beamWidth: number): GrowingSearch | null;
+}
+
+/** Error of a search that `stop` has ended. */
+export function searchStopped(): ServiceError {
+  return new ServiceError("CANCELLED", "the search was stopped");
 }
 
 /**

@@ -1,7 +1,11 @@
 import { Tensor } from "onnxruntime-node";
 import type { HotWords } from "../../../core/domain/decoding/hot-words.js";
 import { logAdd } from "../../../core/domain/decoding/log-add.js";
-import type { Hypotheses, Hypothesis } from "../../../core/domain/decoding/prefix-beam-search.js";
+import {
+  type Hypotheses,
+  type Hypothesis,
+  searchStopped,
+} from "../../../core/domain/decoding/prefix-beam-search.js";
 import type { StatelessGraphs } from "./stateless-graphs.js";
 import { ROWS_PER_FRAME, UNLIKELY } from "./transducer-search.js";
 
@@ -53,9 +57,15 @@ export class ModifiedBeamSearch {
 
   /**
    * @param encoded `[frames, width]`
+   * @param stop see `TokenSearch.searchAside`
    * @returns the best text by its score per token, then the others by their scores
+   * @throws {ServiceError} `CANCELLED` if `stop` ended it
    */
-  async search(encoded: Float32Array, hotWords: HotWords | null): Promise<Hypotheses> {
+  async search(
+    encoded: Float32Array,
+    hotWords: HotWords | null,
+    stop: Int32Array | null = null,
+  ): Promise<Hypotheses> {
     const { width } = this.#graphs;
     const frames = encoded.length / width;
     const decodings = new Map<string, Float32Array>();
@@ -63,6 +73,7 @@ export class ModifiedBeamSearch {
     const context = this.#graphs.firstContext();
     let paths: Path[] = [{ key: "", length: context.length, context, last: null, hotState, score: 0 }];
     for (let frame = 0; frame < frames; frame++) {
+      if (stop !== null && Atomics.load(stop, 0) !== 0) throw searchStopped();
       const decoded = await this.#decoded(paths, decodings);
       const part = encoded.subarray(frame * width, (frame + 1) * width);
       const logits = await this.#graphs.join(part, decoded);

@@ -37,6 +37,8 @@ export interface SessionParts {
   readonly wire: LiveWire;
   readonly options: LiveOptions;
   readonly plan: SpokenPlan;
+  /** Time that the session waits before it speaks, once it is ready. */
+  readonly phaseMs: number;
   readonly pacer: Pacer;
   readonly signal: AbortSignal;
 }
@@ -114,8 +116,8 @@ class LiveSession {
     if (this.#readyAtMs !== null) return;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     this.#readyAtMs = performance.now();
-    this.#startedAtMs = Math.ceil(this.#readyAtMs / GRID_MS) * GRID_MS;
-    const { plan, pacer } = this.#parts;
+    const { plan, phaseMs, pacer } = this.#parts;
+    this.#startedAtMs = Math.ceil((this.#readyAtMs + phaseMs) / GRID_MS) * GRID_MS;
     pacer.add({
       // A message is due when its last sample has been spoken.
       firstAtMs: this.#startedAtMs + MESSAGE_MS,

@@ -1,3 +1,4 @@
+import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { creditsFor, LIVE_TARIFF } from "../../../core/domain/usage/tariff.js";
 import { cpuPercent, type LevelContext, type LevelPlan, pause } from "./level.js";
 import { runSession } from "./live-session.js";
@@ -14,6 +15,8 @@ import { MESSAGE_MS, type SpokenPlan, spokenPlans } from "./spoken-plan.js";
  */
 const SPREAD_MS = 2_000;
 const LEAST_DISTANCE_MS = 5;
+/** For the phases of sessions: at equal distances all would meet the same moment of the service's rounds. */
+const PHASE_SEED = 1;
 
 /** Runs live sessions that all speak whole sentences for `seconds`. */
 export async function runLiveLevel(
@@ -24,6 +27,7 @@ export async function runLiveLevel(
   const wire = LIVE_WIRES[context.wire];
   const plans = spokenPlans(context.clips, wire, seconds);
   const pacer = new Pacer();
+  const random = uniformRandom(PHASE_SEED);
   const { budget, signal, progress } = context;
   const spreadMs = Math.max(SPREAD_MS, sessions * LEAST_DISTANCE_MS);
   const cpuBefore = process.cpuUsage();
@@ -37,7 +41,7 @@ export async function runLiveLevel(
     const estimate = priceOf(plan.seconds);
     if (signal.aborted || !budget.reserve(estimate)) break;
     progress.active++;
-    const parts = { ...context, wire, options: context, plan, pacer };
+    const parts = { ...context, wire, options: context, plan, pacer, phaseMs: MESSAGE_MS * random() };
     running.push(
       runSession(parts).then((run) => {
         progress.active--;

@@ -197,8 +197,10 @@ test("the words and speakers of jobs are interrupted by others, and still found 
         while (both.some(({ isOver }) => !isOver)) {
           const choice = choices.next().value;
           const next = choice % 3 === 0 || running.length === 0 ? arriving.shift() : undefined;
+          const leave = next !== undefined && choice % 2 === 0 ? queue.makeWay() : () => {};
           if (next !== undefined) queue.add(next);
           else running[choice % running.length]!.settle();
+          leave();
           await settled();
         }
         for (const [nth, run] of runs.entries()) {
@@ -245,6 +247,36 @@ function filesOf(task: FileTask): readonly string[] {
   if (task.type === "hear" || task.type === "hear-speakers") return [pathOf(task.source)];
   return task.type === "decode" ? task.pieces.map(({ source }) => pathOf(source)) : [];
 }
+
+test("a job makes way for a file that is expected, and goes on without a gap if none comes", async () => {
+  const file = fileOf("job", new Array<number>(20).fill(300));
+  const { running, pool } = fakePool([file], 2);
+  const queue = new FileQueue(pool, SILENT);
+  const run = runOf(file, false, undefined, true);
+  queue.add(run);
+  const leaving = [queue.makeWay(), queue.makeWay()];
+  assert.deepEqual(
+    running.map(({ task }) => isInterrupted(task)),
+    [true],
+  );
+  running[0]!.settle();
+  await settled();
+  for (const leave of [leaving[0]!, leaving[0]!]) {
+    leave();
+    assert.equal(running.length, 0, "another file is still expected");
+  }
+  leaving[1]!();
+  assert.deepEqual(
+    running.map(({ task }) => isInterrupted(task)),
+    [false],
+  );
+  while (!run.isOver) {
+    running[0]!.settle();
+    await settled();
+  }
+  const texts = (await run.segments).map(({ text }) => text);
+  assert.deepEqual(texts, expectedTexts(file));
+});
 
 test("speakers take only workers with a model, and those of a job one if they cannot be interrupted", async () => {
   const long = fileOf("long", new Array<number>(20).fill(300));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { HotWords } from "../../../core/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
@@ -237,12 +238,33 @@ test("a failed search on another thread does not block later ones", { skip }, as
   assert.deepEqual(plain(await found), plain(native.search(logProbs, 2, null)));
 });
 
+test("a search on another thread ends once its stop flag is set, and blocks no later one", {
+  skip,
+}, async () => {
+  const options = { beamWidth: 64, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+  const { native } = await searchesOf(null, options);
+  const frames = 200_000;
+  const endless = new Float32Array(frames * WIDTH).fill(-1);
+  const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const running = native.searchAside(endless, frames, null, null, stop);
+  const queued = native.searchAside(endless, frames, null, null, stop);
+  const later = native.searchAside(endless, 2, null, null, new Int32Array(1));
+  await sleep(20);
+  Atomics.store(stop, 0, 1);
+  await assert.rejects(running, { code: "CANCELLED" });
+  await assert.rejects(queued, { code: "CANCELLED" });
+  assert.deepEqual(plain(await later), plain(native.search(endless, 2, null)));
+});
+
 test("a running search cannot be reused", { skip }, async () => {
   const search = smallSearch();
   const logProbs = new Float32Array(3 * 2_000).fill(-1);
-  const atWork = binding!.searchAside(search, logProbs, 2_000, null, null);
+  const atWork = binding!.searchAside(search, logProbs, 2_000, null, null, null);
   assert.throws(() => binding!.search(search, logProbs, 1, null), /busy with another utterance/);
-  assert.throws(() => binding!.searchAside(search, logProbs, 1, null, null), /busy with another utterance/);
+  assert.throws(
+    () => binding!.searchAside(search, logProbs, 1, null, null, null),
+    /busy with another utterance/,
+  );
   await atWork;
   assert.ok(binding!.search(search, logProbs, 1, null).scores.length > 0);
 });
@@ -272,6 +294,8 @@ test("wrong arguments are errors, not crashes", { skip }, async () => {
     ["searchAside", [search, new Float32Array(3), 2, null, null]],
     ["searchAside", [search, new Float32Array(3), 1, {}, null]],
     ["searchAside", [search, new Float32Array(3), 1, null, new Float64Array(3)]],
+    ["searchAside", [search, new Float32Array(3), 1, null, null, new Float32Array(1)]],
+    ["searchAside", [search, new Float32Array(3), 1, null, null, new Int32Array(0)]],
     ["withBeam", [search, 4_097]],
     ["withBeam", [{}, 8]],
     ["begin", [{}]],
