@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { HotWords } from "../../../core/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
@@ -249,7 +248,7 @@ test("a search on another thread ends once its stop flag is set, and blocks no l
   const running = native.searchAside(endless, frames, null, null, stop);
   const queued = native.searchAside(endless, frames, null, null, stop);
   const later = native.searchAside(endless, 2, null, null, new Int32Array(1));
-  await sleep(20);
+  await new Promise((resolve) => setImmediate(resolve));
   Atomics.store(stop, 0, 1);
   await assert.rejects(running, { code: "CANCELLED" });
   await assert.rejects(queued, { code: "CANCELLED" });
