@@ -57,9 +57,9 @@ test("an ending is expected with the frame that may end an utterance, unless it 
     }
     await eventually("a final", () => finalEndSample !== null);
     const frames = expected.flatMap((isExpected, frame) => (isExpected ? [frame] : []));
-    const silence = frames[0]! - Math.floor(finalEndSample! / FRAME_SAMPLES);
+    const silentFrames = frames[0]! - Math.floor(finalEndSample! / FRAME_SAMPLES);
     assert.equal(frames.length, 1, "only the frame that ends the utterance is expected to");
-    assert.ok(silence >= PAUSE_FRAMES - 1 && silence < 2 * PAUSE_FRAMES, `${silence} frames of silence`);
+    assert.ok(silentFrames >= PAUSE_FRAMES - 1 && silentFrames < 2 * PAUSE_FRAMES, `${silentFrames} frames`);
     assert.equal(stepper.nextEndingMs(nowMs), Number.POSITIVE_INFINITY);
   } finally {
     await model.release();
