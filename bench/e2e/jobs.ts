@@ -16,12 +16,12 @@ const LENGTHS = ["short", "long"] as const;
 /** A worker for each core, the default, and a single one, which requests and jobs share. */
 const WORKERS = ["auto", "1"] as const;
 const SIZES = {
-  full: { jobs: 10_000, rounds: 4, requests: 10 },
+  full: { jobs: 10_000, rounds: 2, requests: 25 },
   smoke: { jobs: 50, rounds: 1, requests: 2 },
 };
 
 /** PostgreSQL vacuums and writes back the inserted jobs, which is not part of the load. */
-const SETTLING_MS = 5_000;
+const SETTLING_MS = 10_000;
 
 type Sql = ReturnType<typeof connect>;
 
