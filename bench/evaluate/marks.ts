@@ -89,7 +89,7 @@ export interface JoinedLines {
 
 type Counts = readonly [right: number, extra: number, missed: number];
 
-export interface MarksRow {
+interface MarksRow {
   readonly set: string;
   readonly title: string;
   /** Number of joined texts, and of words in them. */
