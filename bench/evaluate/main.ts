@@ -42,7 +42,7 @@ espeak-ng and Python). A run without --sets and --limit is written to models/<id
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
 voices lets every voice say 40 sentences in its own manner and as it was trained, into bench/results/voices.json.
 marks scores punctuation and capitals of the shipped model on the lines of its recipe that training does not see, and compares them with
-their goals, into bench/results/marks.json and the model's CARD.md (20 s).
+their goals, into bench/results/marks.json and the model's CARD.md (15 s).
 vad scores a graph of voice activity (--vad FILE) on recordings of people, pauses and noise, and is only printed.
   --sets           comma-separated words; a set of the recogniser or of marks is scored when its name contains one of them
   --limit          utterances per set or voice, texts per set of marks; a quick look takes 10
