@@ -3,7 +3,7 @@ import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { Punctuator } from "../../native/models/punctuation/punctuator.js";
 import type { BenchOptions } from "../bench-options.js";
 import { RECORDINGS } from "../evaluate/paths.js";
-import { percent, table } from "../evaluate/report.js";
+import { percent, percentWithInterval, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
@@ -146,10 +146,7 @@ function markTable(sets: readonly SetScore[]): string {
 }
 
 function cells(score: SetScore["shown"]): string[] {
-  return Object.values(score).map(
-    ({ value, low, high }) =>
-      `${(100 * value).toFixed(1)} (${Math.round(100 * low)}–${Math.round(100 * high)})`,
-  );
+  return Object.values(score).map(percentWithInterval);
 }
 
 function figureTable(sets: readonly SetScore[]): string {

@@ -6,6 +6,7 @@ import { onFewLines, originOf } from "../save-result.js";
 import { chunkTable, evaluateChunks } from "./chunks.js";
 import { installedRecognizer } from "./installed.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
+import { evaluateMarks, marksGoals, marksTable } from "./marks.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
 import { MODELS, ROOT } from "./paths.js";
 import { evaluatePeople, type PeopleOptions, peopleTable, savePeople } from "./people.js";
@@ -18,7 +19,7 @@ import { evaluateVoices, voicesTable } from "./voices.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
 const HELP = `npm run evaluate -- people DIR [--model ID] [--compare ID]
-npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [chunks] [word-times] [loudness] [voices] [vad] [--sets kk-unseen,human] [--limit 20]
+npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [chunks] [word-times] [loudness] [voices] [marks] [vad] [--sets kk-unseen,human] [--limit 20]
 
 people scores an installed recogniser (--model, the default of transcription without it) on a folder of recordings with transcripts:
 a table with the columns path and sentence (and locale), tabs between them, or the layout of Common Voice. It prints a table by set and
@@ -33,16 +34,18 @@ writes JSON beside it; what was heard is kept, so that a run that was ended goes
   --out            JSON file, people-ID.json
   --cache          folder for what was heard, .cache/people
 
-The rest scores the shipped models and prints Markdown tables; all parts but schedules, chunks, word-times, loudness and voices when none is named. schedules compares
+The rest scores the shipped models and prints Markdown tables; all parts but schedules, chunks, word-times, loudness, voices and marks when none is named. schedules compares
 ways of taking few solver steps and is only printed, chunks what solving in chunks of several lengths changes. word-times compares the word times of 40 spoken sentences with what the
 recogniser hears, through the whole service, and goes into bench/results/word-times.json. loudness measures how equally loud pieces are,
 into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
 voices lets every voice say 40 sentences in its own manner and as it was trained, into bench/results/voices.json.
+marks scores punctuation and capitals of the shipped model on the lines of its recipe that training does not see, and compares them with
+their goals, into bench/results/marks.json and the model's CARD.md (15 s).
 vad scores a graph of voice activity (--vad FILE) on recordings of people, pauses and noise, and is only printed.
-  --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
-  --limit          utterances per set or voice; a quick look takes 10
+  --sets           comma-separated words; a set of the recogniser or of marks is scored when its name contains one of them
+  --limit          utterances per set or voice, texts per set of marks; a quick look takes 10
   --nfe            solver steps to speak with, 16
   --speeds         speeds to speak at, 0.5,0.8,1,1.25,2
   --chunked        synthesis speaks in growing chunks too, as streams of samples do, and is only printed
@@ -58,6 +61,7 @@ const PARTS = [
   "word-times",
   "loudness",
   "voices",
+  "marks",
   "vad",
 ];
 const ALL_SPEEDS = "0.5,0.8,1,1.25,2";
@@ -167,6 +171,12 @@ async function evaluate(): Promise<void> {
     const [speed = 1] = values.speeds.split(",").map(Number);
     const asked = values.speeds === ALL_SPEEDS ? 1 : speed;
     console.log(voicesTable(await evaluateVoices({ ...ids, limit, speed: asked })));
+  }
+  if (positionals.includes("marks")) {
+    const report = await evaluateMarks({ sets, limit });
+    const result = marksTable(report);
+    console.log(`${result}\n\n${marksGoals(report)}\n`);
+    if (isWhole) await writeIntoCard(report.modelId, "marks", result);
   }
   if (positionals.includes("vad")) {
     if (values.vad === undefined) throw new Error("Cannot evaluate: vad needs --vad FILE");
