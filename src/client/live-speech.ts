@@ -291,8 +291,8 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     this.#gatherTimer = undefined;
     if (!this.#isOpen || this.#socket === null) return;
     const { pronunciations } = this.#options;
-    const options = { type: "options", pronunciations };
-    if (pronunciations !== undefined && !this.#hasSentOptions) this.#socket.sendText(options);
+    if (pronunciations !== undefined && !this.#hasSentOptions)
+      this.#socket.sendText({ type: "options", pronunciations });
     this.#hasSentOptions = true;
     for (let next = this.#outbox.next(); next !== null; next = this.#outbox.next())
       this.#socket.sendText(next);
