@@ -93,7 +93,7 @@ type Matches<Name extends Ours> = Name extends keyof Received
     : false;
 type Different = { [Name in Ours]: Matches<Name> extends true ? never : Name }[Ours];
 
-// The compiler compares the types: its error lists the components that the client lacks or writes differently.
+// The compiler compares the types. Its error lists the components that the client lacks or writes differently.
 const DIFFERENT: Readonly<Record<Different, never>> = {};
 
 const DIST = fileURLToPath(new URL("../../src/", import.meta.url));
