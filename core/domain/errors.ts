@@ -54,6 +54,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Returns the error for a request that breaks a rule. @param param the field or parameter, if it is one */
+export function invalid(message: string, param?: string): ServiceError {
+  return new ServiceError("INVALID_REQUEST", message, { param });
+}
+
 /** Returns the stable name of a failure, used in `X-Svc-Error`, live `error` messages and metrics. */
 export function errorName(code: ErrorCode): string {
   return code.toLowerCase();

@@ -3,7 +3,7 @@ import type { ChannelHandling, RawAudio } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import { body, flag, parseWith, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import {
@@ -178,8 +178,4 @@ function ignoredNames(query: URLSearchParams, language: string): readonly string
     ([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false",
   );
   return [...(language === "multi" ? [] : ["language"]), ...given.map(([name]) => name)];
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message);
 }

@@ -3,7 +3,7 @@ import { MOST_CHANNELS } from "../domain/audio/channels.js";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LISTEN_READING_FIELDS, type ListenReading, listenReading } from "./listen-reading.js";
@@ -146,7 +146,7 @@ export function sampleFormat(encoding: LiveEncoding): StreamedFormat {
 export function refuseFeatures(query: URLSearchParams, missing: readonly string[]): void {
   for (const name of missing) {
     const isAsked = query.getAll(name).some((value) => value !== "" && value !== "false");
-    if (isAsked) throw new ServiceError("INVALID_REQUEST", `${name} is not supported`, { param: name });
+    if (isAsked) throw invalid(`${name} is not supported`, name);
   }
 }
 
@@ -211,8 +211,4 @@ function utteranceEndMs(value: string | undefined): number | null {
 
 function wholeNumber(value: string): number | null {
   return /^\d{1,6}$/.test(value) ? Number(value) : null;
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message);
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 
 /** Events of a multipart body, in order. Bytes of `data` belong to the last part. */
 export type MultipartEvent =
@@ -152,8 +152,4 @@ function parameterPattern(name: string): RegExp {
 function parameter(disposition: string, pattern: RegExp): string | undefined {
   const match = pattern.exec(disposition);
   return match?.[1]?.replace(/\\(["\\])/g, "$1") ?? match?.[2];
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message);
 }

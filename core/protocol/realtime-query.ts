@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import { shown } from "./fields.js";
 import {
   type OrganizationDefaults,
@@ -64,8 +64,4 @@ export function realtimeModel(
  */
 function isAlias(name: string): boolean {
   return OPENAI_NAME.test(name) && OPENAI_TASK.test(name) && !name.includes("diarize");
-}
-
-function invalid(message: string, param: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message, { param });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { StreamedFormat } from "../domain/audio/streamed-pcm.js";
 import type { ModelList, SpeakingModel } from "../domain/catalog/catalog.js";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import { looseBody, oneOf, parseWith, shown } from "./fields.js";
 import { refuseFeatures } from "./listen-query.js";
 import { STORED_PRONUNCIATIONS } from "./organization-defaults.js";
@@ -157,7 +157,7 @@ function voiceOf(
   if (name === null || VOICE_ALIAS.test(name))
     return { model: models.default, voice: models.default.default_voice };
   const voices = models.all.flatMap((model) => model.voices.map((voice) => voice.name)).join(", ");
-  throw invalid("model", `model must be a voice, one of ${voices}, received ${shown(name)}`);
+  throw invalid(`model must be a voice, one of ${voices}, received ${shown(name)}`, "model");
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` */
@@ -168,8 +168,8 @@ export function sampleRateOf(value: string | undefined, encoding: StreamedFormat
   if (found !== undefined) return found;
   const known = rates.toSorted((a, b) => a - b).join(", ");
   throw invalid(
-    "sample_rate",
     `sample_rate of ${encoding} must be one of ${known}, received ${shown(value)}`,
+    "sample_rate",
   );
 }
 
@@ -179,7 +179,7 @@ export function speedOf(value: string | undefined): number {
   const { min, max } = SPEED_RULE;
   const speed = /^\d{1,2}(\.\d{1,6})?$/.test(value) ? Number(value) : Number.NaN;
   if (speed >= min && speed <= max) return speed;
-  throw invalid("speed", `speed must be ${min} to ${max}, received ${shown(value)}`);
+  throw invalid(`speed must be ${min} to ${max}, received ${shown(value)}`, "speed");
 }
 
 function ignoredNames(query: URLSearchParams): readonly string[] {
@@ -187,8 +187,4 @@ function ignoredNames(query: URLSearchParams): readonly string[] {
   return [...query]
     .filter(([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false")
     .map(([name]) => name);
-}
-
-function invalid(param: string, message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message, { param });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import { oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { LIVE_ENCODINGS, type LiveEncoding, SAMPLE_RATE_HZ, sampleFormat } from "./listen-query.js";
@@ -127,8 +127,4 @@ function threshold(
   const share = /^[01](\.\d{1,6})?$/.test(value) ? Number(value) : Number.NaN;
   if (share >= min && share <= max) return share;
   throw invalid(`${name} must be ${min} to ${max}, received ${shown(value)}`);
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ServiceError } from "../domain/errors.js";
+import { invalid } from "../domain/errors.js";
 import type { UsagePeriod } from "../domain/usage/period.js";
 import { shown } from "./fields.js";
 import { type Query, readQuery } from "./query.js";
@@ -46,8 +46,4 @@ function isDay(text: string): boolean {
 
 function toDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message);
 }

@@ -21,9 +21,15 @@ export interface Job {
   readonly audio_seconds: number | null;
   readonly credits_charged: number | null;
   /** Why it failed. */
-  readonly error: { readonly code: string; readonly detail: string } | null;
+  readonly error: JobError | null;
   /** Null without a webhook. */
   readonly webhook: "pending" | "delivered" | "failed" | null;
+}
+
+export interface JobError {
+  /** A stable name of the failure. */
+  readonly code: string;
+  readonly detail: string;
 }
 
 export interface JobList {
@@ -42,4 +48,12 @@ export interface WebhookSecret {
   /** Key of the HMAC in `Dauys-Signature`. */
   readonly secret: string;
   readonly created_at: string;
+}
+
+/** Body of a webhook: its job has ended. */
+export interface Webhook {
+  /** The same for all attempts, as in `Dauys-Webhook-Id`. */
+  readonly id: string;
+  readonly type: "job.done" | "job.failed" | "job.cancelled";
+  readonly job: Job;
 }

@@ -1,10 +1,16 @@
 import { ABNORMAL_CLOSE } from "./live-ending.js";
 import type { LiveMessage } from "./live-types.js";
 import { urlOf } from "./query.js";
+import type { SpeechCommand } from "./speech-outbox.js";
 import type { SocketLike } from "./transport.js";
 
 /** Subprotocol which announces that the next one is a key or a token. */
 const BEARER_PROTOCOL = "svc-bearer";
+
+/** A text message to `/v1/stream`. */
+export interface LiveCommand {
+  readonly type: "finalize" | "close" | "keepalive";
+}
 
 /** Where and how live sockets are opened. */
 export interface LiveEndpoint {
@@ -76,7 +82,7 @@ export class LiveSocket<Message = LiveMessage> {
     if (!this.#isOver) this.#socket.send(bytes);
   }
 
-  sendText(message: { readonly type: string }): void {
+  sendText(message: LiveCommand | SpeechCommand): void {
     if (!this.#isOver) this.#socket.send(JSON.stringify(message));
   }
 

@@ -3,7 +3,7 @@ import { CLOSE } from "../../core/domain/close-codes.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { CallScope } from "./call-scope.js";
 import { LiveError, RequestTimeoutError } from "./errors.js";
-import { FrameQueue } from "./frame-queue.js";
+import { ItemQueue } from "./item-queue.js";
 import { endingError } from "./live-ending.js";
 import { type LiveEndpoint, type LiveSocket, openLiveSocket } from "./live-socket.js";
 import {
@@ -50,7 +50,7 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
   readonly #scope: CallScope;
   readonly #stop = new AbortController();
   readonly #outbox = new SpeechOutbox();
-  readonly #frames = new FrameQueue<LiveSpeechFrame>();
+  readonly #frames = new ItemQueue<LiveSpeechFrame>();
   #socket: LiveSocket<LiveSpeechMessage> | null = null;
   #isOpen = false;
   #hasSentOptions = false;
@@ -291,8 +291,8 @@ export class LiveSpeech implements AsyncIterable<LiveSpeechFrame> {
     this.#gatherTimer = undefined;
     if (!this.#isOpen || this.#socket === null) return;
     const { pronunciations } = this.#options;
-    const options = { type: "options", pronunciations };
-    if (pronunciations !== undefined && !this.#hasSentOptions) this.#socket.sendText(options);
+    if (pronunciations !== undefined && !this.#hasSentOptions)
+      this.#socket.sendText({ type: "options", pronunciations });
     this.#hasSentOptions = true;
     for (let next = this.#outbox.next(); next !== null; next = this.#outbox.next())
       this.#socket.sendText(next);

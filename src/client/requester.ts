@@ -175,7 +175,7 @@ function openResponse(response: TransportResponse, scope: CallScope): OpenRespon
     header: (name) => response.header(name),
     chunks,
     bytes,
-    json: async () => parseJson(new TextDecoder().decode(await bytes())),
+    json: async () => parseJson(new TextDecoder().decode(await bytes()), "the response"),
   };
 }
 
@@ -206,13 +206,12 @@ function detailIn(text: string): string | null {
   }
 }
 
-function parseJson(text: string): unknown {
+/** @param what names the text in the error */
+export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DauysError("bad_answer", "the response is not JSON; check the service address", {
-      cause: error,
-    });
+    throw new DauysError("bad_answer", `${what} is not JSON; check the service address`, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { CancelOptions } from "./live-speech-types.js";
+import type { Pronunciation } from "./speech-types.js";
 
 /** Longest text in one message; the service accepts 5,000 characters. */
 const LONGEST_PIECE = 2_000;
@@ -15,6 +16,11 @@ type Command =
       readonly played_turn?: number | undefined;
     };
 type OutgoingMessage = Command | { readonly type: "text"; readonly text: string };
+/** A text message to `/v1/tts/live`. */
+export type SpeechCommand =
+  | OutgoingMessage
+  | { readonly type: "keepalive" }
+  | { readonly type: "options"; readonly pronunciations: readonly Pronunciation[] };
 
 interface Turn {
   readonly number: number;

@@ -1,5 +1,5 @@
-import { ApiError, ConnectionError, DauysError } from "./errors.js";
-import type { OpenResponse } from "./requester.js";
+import { ApiError, ConnectionError } from "./errors.js";
+import { type OpenResponse, parseJson } from "./requester.js";
 import type { Transcription } from "./transcription-types.js";
 
 const EVENTS = "text/event-stream";
@@ -64,11 +64,5 @@ async function* textLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
 }
 
 function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch (error) {
-    throw new DauysError("bad_answer", "an event of the response is not JSON; check the service address", {
-      cause: error,
-    });
-  }
+  return parseJson(data, "an event of the response");
 }

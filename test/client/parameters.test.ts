@@ -8,6 +8,7 @@ import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/speech-types.js";
 import { type ServiceStub, STUB_KEY, type StubRequest, startStub } from "../cli/service-stub.js";
 import { FAKE_JOB } from "../http/fake-jobs.js";
+import { OTHER_VENDORS } from "./other-vendors.js";
 
 /**
  * Every option. If an option is missing, this does not compile; if a parameter is missing, the test below
@@ -42,19 +43,6 @@ const NOT_WISHES: Readonly<Record<string, readonly string[]>> = {
   "/v1/stream": ["encoding", "token"],
   "/v1/tts/live": ["encoding", "token"],
 };
-/** Paths of other vendors' APIs, which have their own clients, and of documents. */
-const NOT_OURS = [
-  "/v1/audio/speech",
-  "/v1/audio/transcriptions",
-  "/v1/listen",
-  "/v1/speak",
-  "/v2/listen",
-  "/v1/realtime",
-  "/v1/realtime/client_secrets",
-  "/v1/realtime/transcription_sessions",
-  "/v1/audio/models",
-  "/v1/audio/voices",
-];
 
 let stub: ServiceStub;
 let client: DauysClient;
@@ -128,7 +116,7 @@ test("the library can send exactly the parameters and fields of the API", async 
   await client.jobs.webhookSecret();
   await client.jobs.rotateWebhookSecret();
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
-  const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
+  const ours = ENDPOINTS.filter(({ path }) => !OTHER_VENDORS.includes(path) && path !== "/ready");
   for (const { path: template, query, request } of ours) {
     const path = template.replace("{id}", id);
     const asked = [...stub.requests, ...stub.modelRequests].filter((one) => pathOf(one) === path);

@@ -9,6 +9,13 @@ export function concatenatePcm(pieces: readonly Int16Array[], silenceSamples = 0
   return whole;
 }
 
+export function joinedBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}
+
 /** Converts samples in -1 to 1 to 16 bits, with clipping. */
 export function toInt16(samples: Float32Array): Int16Array {
   const pcm = new Int16Array(samples.length);

@@ -1,3 +1,4 @@
+import { joinedBytes } from "./pcm.js";
 import { type StreamedFormat, StreamedPcm } from "./streamed-pcm.js";
 
 const SAMPLE_BYTES: Readonly<Record<StreamedFormat, number>> = { linear16: 2, mulaw: 1, alaw: 1 };
@@ -25,7 +26,7 @@ export class StreamedChannels {
   push(bytes: Uint8Array): Int16Array {
     const [only, ...others] = this.#streams;
     if (others.length === 0) return only!.push(bytes);
-    const joined = this.#held.length === 0 ? bytes : concatenated(this.#held, bytes);
+    const joined = this.#held.length === 0 ? bytes : joinedBytes(this.#held, bytes);
     const blockBytes = this.#sampleBytes * this.#streams.length;
     const blockCount = Math.floor(joined.length / blockBytes);
     this.#held = Uint8Array.from(joined.subarray(blockCount * blockBytes));
@@ -57,11 +58,4 @@ function interleaved(channels: readonly Int16Array[]): Int16Array {
   for (const [channel, own] of channels.entries())
     for (let i = 0; i < own.length; i++) samples[i * channels.length + channel] = own[i]!;
   return samples;
-}
-
-function concatenated(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }

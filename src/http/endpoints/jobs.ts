@@ -29,7 +29,7 @@ import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.
 import { defaultsForFingerprint, fingerprintOf, idempotencyKey } from "../once-by-key.js";
 import type { Handlers, PathParams, RouteDeps } from "../router.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../spool.js";
-import { srtOf, vttOf } from "../subtitles.js";
+import { subtitleBody } from "../subtitles.js";
 import type { Upload } from "../transcribed-upload.js";
 
 type JobDeps = AdmitDeps &
@@ -232,12 +232,8 @@ async function rendered(
       return { contentType: "text/plain; charset=utf-8", body: textBody(`${plainText(transcription)}\n`) };
     }
     case "srt":
-      return {
-        contentType: "application/x-subrip; charset=utf-8",
-        body: textBody(await srtOf(transcription)),
-      };
     case "vtt":
-      return { contentType: "text/vtt; charset=utf-8", body: textBody(await vttOf(transcription)) };
+      return subtitleBody(transcription, format);
   }
 }
 

@@ -18,7 +18,7 @@ import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { defaultsForFingerprint, modelForFingerprint } from "../once-by-key.js";
 import type { Handlers } from "../router.js";
-import { srtOf, vttOf } from "../subtitles.js";
+import { subtitleBody } from "../subtitles.js";
 import {
   admitFile,
   checkRoom,
@@ -128,15 +128,8 @@ async function render(
     case "text":
       return { contentType: "text/plain; charset=utf-8", body: textBody(text) };
     case "srt":
-      return {
-        contentType: "application/x-subrip; charset=utf-8",
-        body: textBody(await srtOf(transcription)),
-      };
     case "vtt":
-      return {
-        contentType: "text/vtt; charset=utf-8",
-        body: textBody(await vttOf(transcription)),
-      };
+      return subtitleBody(transcription, format);
     case "verbose_json": {
       const { segments, words, ...rest } = verbose(transcription, text);
       const body = await jsonInTurns({

@@ -1,4 +1,5 @@
 import { id3Bytes } from "../../../core/domain/audio/container.js";
+import { joinedBytes } from "../../../core/domain/audio/pcm.js";
 import {
   decodeFlacFrame,
   FlacBits,
@@ -30,7 +31,7 @@ export class FlacStream {
 
   /** Returns the frames that these bytes complete. */
   push(bytes: Uint8Array): FlacFrame[] {
-    this.#held = this.#held.length === 0 ? bytes.slice() : joined(this.#held, bytes);
+    this.#held = this.#held.length === 0 ? bytes.slice() : joinedBytes(this.#held, bytes);
     return this.#take(false);
   }
 
@@ -134,11 +135,4 @@ function streamInfo(block: Uint8Array): FlacStreamInfo {
   const view = new DataView(block.buffer, block.byteOffset, STREAM_INFO_BYTES);
   const packed = view.getUint32(10);
   return { sampleRateHz: packed >>> 12, bitsPerSample: ((packed >>> 4) & 0x1f) + 1 };
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }

@@ -1,4 +1,5 @@
 import { OpusDecoder } from "opus-decoder";
+import { joinedBytes } from "../../../core/domain/audio/pcm.js";
 import { type OggPage, OggPages } from "./ogg-pages.js";
 
 const RATE_HZ = 48_000;
@@ -160,7 +161,7 @@ export class PagePackets {
     const whole = [...packets];
     // Drop the rest of a packet whose start was lost.
     if (isContinued)
-      whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joined(this.#open, whole[0]!);
+      whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joinedBytes(this.#open, whole[0]!);
     this.#open = isOpen ? whole.pop()! : new Uint8Array(0);
     return whole.filter((packet) => packet.length > 0 && !isHeader(packet));
   }
@@ -181,11 +182,4 @@ function amplified(channelData: readonly Float32Array[], gain: number): readonly
 function cut(channelData: readonly Float32Array[], from: number, to: number): OpusSamples {
   const channels = channelData.map((channel) => channel.subarray(from, to));
   return { channelData: channels, samplesDecoded: to - from, sampleRate: RATE_HZ };
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }

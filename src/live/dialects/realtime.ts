@@ -3,7 +3,7 @@ import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
 import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../../core/domain/audio/wav.js";
 import type { HearingModel, ModelList } from "../../../core/domain/catalog/catalog.js";
-import { ServiceError } from "../../../core/domain/errors.js";
+import { invalid, ServiceError } from "../../../core/domain/errors.js";
 import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
 import { openAiError, openAiLiveError } from "../../../core/protocol/error-body.js";
 import { shown } from "../../../core/protocol/fields.js";
@@ -289,10 +289,6 @@ function rejected(
 ): UnsentEvent {
   const error = { type: "invalid_request_error", code, message, param: null, event_id: eventId };
   return { type: "error", error };
-}
-
-function invalid(message: string, param: string): ServiceError {
-  return new ServiceError("INVALID_REQUEST", message, { param });
 }
 
 /** Converts an error of the session, by its name. */

@@ -4,15 +4,20 @@ interface Reader<Item> {
 }
 
 /** Queues items for one reader, in order. */
-export class FrameQueue<Item> {
+export class ItemQueue<Item> {
   #items: Item[] = [];
   #reader: Reader<Item> | null = null;
   #ending: { readonly error: unknown } | "ended" | null = null;
 
   push(item: Item): void {
     if (this.#ending !== null) return;
-    if (this.#reader === null) this.#items.push(item);
-    else this.#takeReader()?.settle({ done: false, value: item });
+    if (this.#reader !== null) {
+      this.#takeReader()?.settle({ done: false, value: item });
+      return;
+    }
+    const last = this.#items.at(-1);
+    if (last !== undefined && this.isReplaced(last, item)) this.#items.pop();
+    this.#items.push(item);
   }
 
   /** Drops all items that have not been read. */
@@ -39,6 +44,11 @@ export class FrameQueue<Item> {
     return new Promise((settle, fail) => {
       this.#reader = { settle, fail };
     });
+  }
+
+  /** Returns whether the last item, which was not read, is dropped because of the next one. */
+  protected isReplaced(_last: Item, _next: Item): boolean {
+    return false;
   }
 
   #takeReader(): Reader<Item> | null {
