@@ -165,6 +165,7 @@ export const en = {
   jobEnd: "Cancel or delete",
   jobDelete: "Delete",
   jobQueued: "Waiting",
+  jobRunning: "Transcribing",
   jobDone: "Done",
   jobFailed: "Failed",
   jobCancelled: "Cancelled",

@@ -165,6 +165,7 @@ export const kk: Texts = {
   jobEnd: "Тоқтату немесе жою",
   jobDelete: "Жою",
   jobQueued: "Кезекте",
+  jobRunning: "Мәтінге айналуда",
   jobDone: "Дайын",
   jobFailed: "Қате",
   jobCancelled: "Тоқтатылды",

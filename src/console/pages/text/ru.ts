@@ -164,6 +164,7 @@ export const ru: Texts = {
   jobEnd: "Отменить или удалить",
   jobDelete: "Удалить",
   jobQueued: "В очереди",
+  jobRunning: "Расшифровывается",
   jobDone: "Готово",
   jobFailed: "Ошибка",
   jobCancelled: "Отменено",
