@@ -90,7 +90,7 @@ interface ListProps {
 
 function List({ title, lead, count, most, ...field }: ListProps) {
   return (
-    <section class="card word-list">
+    <section class="card word-list" aria-label={title}>
       <div class="section-head">
         <h2>{title}</h2>
         <span class={`number ${count > most ? "wrong" : "soft"}`}>{t("countOf", { n: count, most })}</span>
