@@ -108,7 +108,8 @@ function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
         // Request both text forms, because the page offers both.
         ...{ timestamps: true, display: true },
         ...{ fileName: file.name, timeoutMs: TIMEOUT_MS, signal: control.current.signal },
-        onUploadProgress: ({ sentBytes }) => change(file, { share: sentBytes / Math.max(1, file.size) }),
+        onUploadProgress: ({ sentBytes }) =>
+          change(file, { share: Math.min(1, sentBytes / Math.max(1, file.size)) }),
       });
       change(file, { share: 1, isDone: true });
       await onUploaded();
