@@ -4,10 +4,10 @@ import { type HotWord, MOST_HOT_WORDS } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { given, kindOf, parseWith, shown } from "./fields.js";
 
-const MAX_CHARACTERS = 60;
-const MAX_SCORE = 5;
+export const LONGEST_HOT_WORD = 60;
+export const LARGEST_SCORE = 5;
 /** Default score, which finds rare names that sound similar; see `bench/evaluate/hot-words.ts`. */
-const DEFAULT_SCORE = 1;
+export const DEFAULT_SCORE = 1;
 
 /** A query parameter with words and phrases to prefer. */
 export function hotWords(name: string) {
@@ -18,8 +18,8 @@ export function hotWords(name: string) {
     .meta({
       type: "string",
       description:
-        `Words and phrases to prefer, separated by commas: at most ${MOST_HOT_WORDS}, of 1 to ${MAX_CHARACTERS} ` +
-        `letters of the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ` +
+        `Words and phrases to prefer, separated by commas: at most ${MOST_HOT_WORDS}, of 1 to ${LONGEST_HOT_WORD} ` +
+        `letters of the model. \`word:2\` sets the advantage of each letter, 0 to ${LARGEST_SCORE}, ` +
         `${DEFAULT_SCORE} by default; an extension`,
     });
 }
@@ -36,8 +36,8 @@ export function hotWordList(name: string) {
     maxItems: MOST_HOT_WORDS,
     items: { type: "string" },
     description:
-      `Words and phrases to be preferred, at most ${MOST_HOT_WORDS} of 1 to ${MAX_CHARACTERS} letters of a model. \`word:2\` sets ` +
-      `the advantage of each letter, 0 to ${MAX_SCORE}, ${DEFAULT_SCORE} by default`,
+      `Words and phrases to be preferred, at most ${MOST_HOT_WORDS} of 1 to ${LONGEST_HOT_WORD} letters of a model. \`word:2\` sets ` +
+      `the advantage of each letter, 0 to ${LARGEST_SCORE}, ${DEFAULT_SCORE} by default`,
   });
 }
 
@@ -119,8 +119,8 @@ function readHotWord(name: string, part: string): HotWord {
   const [written = "", score, ...rest] = part.split(":");
   const text = written.normalize("NFC").toLowerCase().trim().replace(/\s+/gu, " ");
   const length = [...text].length;
-  if (length < 1 || length > MAX_CHARACTERS) {
-    throw new RangeError(`${name} must have 1 to ${MAX_CHARACTERS} characters each, received ${length}`);
+  if (length < 1 || length > LONGEST_HOT_WORD) {
+    throw new RangeError(`${name} must have 1 to ${LONGEST_HOT_WORD} characters each, received ${length}`);
   }
   return {
     text,
@@ -130,6 +130,6 @@ function readHotWord(name: string, part: string): HotWord {
 
 function scoreOf(written: string, name: string): number {
   const score = /^\s*\d{1,2}(\.\d{1,6})?\s*$/.test(written) ? Number(written) : Number.NaN;
-  if (score >= 0 && score <= MAX_SCORE) return score;
-  throw new RangeError(`${name} must have scores of 0 to ${MAX_SCORE}, received ${shown(written)}`);
+  if (score >= 0 && score <= LARGEST_SCORE) return score;
+  throw new RangeError(`${name} must have scores of 0 to ${LARGEST_SCORE}, received ${shown(written)}`);
 }

@@ -10,7 +10,8 @@ import {
 } from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown, unknownNameRule } from "./fields.js";
 
-const LONGEST_ENTRY = 60;
+/** Most characters of a word, and of its pronunciation. */
+export const LONGEST_ENTRY = 60;
 
 export const PRONUNCIATION = z.strictObject({
   word: z.string().meta({

@@ -6,6 +6,7 @@ export const SIGNED_IN_PATHS = [
   "jobs",
   "listen",
   "keys",
+  "vocabulary",
   "credits",
   "usage",
   "limits",

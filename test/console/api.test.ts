@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { MOST_HOT_WORDS } from "../../core/domain/decoding/hot-words.js";
+import { MOST_PRONUNCIATIONS } from "../../core/domain/text/kazakh/dictionary.js";
 import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
 import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
 import { LONGEST_TEXT } from "../../core/protocol/synthesis-request.js";
@@ -191,11 +193,15 @@ describe("service facts", () => {
     const visitor = running.visitor();
     const mine = await visitor.signUp("limited@example.org");
     const limits = async () => (await visitor.ask("GET", `/organizations/${mine}/limits`)).json;
-    const { tier, at_once, text, file, live } = await limits();
+    const { tier, at_once, text, file, live, vocabulary } = await limits();
     assert.deepEqual([tier, at_once], ["free", CONCURRENCY_LIMITS]);
     assert.equal(text.characters, LONGEST_TEXT);
     assert.deepEqual([file.audio_seconds, file.upload_bytes], [7_200, LONGEST_UPLOAD_BYTES]);
     assert.equal(live.texts, LIVE_MESSAGE_LIMITS.texts);
+    assert.deepEqual(
+      [vocabulary.hot_words, vocabulary.pronunciations],
+      [MOST_HOT_WORDS, MOST_PRONUNCIATIONS],
+    );
     await running.store.transfers.topUp(mine, 1, "lifts limits");
     assert.equal((await limits()).tier, "paid");
   });

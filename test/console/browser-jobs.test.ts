@@ -71,14 +71,30 @@ async function saved(name: string, place: Page | Locator = page): Promise<string
   return readFileSync(await download.path(), "utf8");
 }
 
+/** Watches the bar of the uploads. The returned function returns the shares that it has shown. */
+async function collectShares(): Promise<() => Promise<readonly number[]>> {
+  await page.evaluate(`(() => {
+    globalThis.shares = [];
+    new MutationObserver(() => {
+      const bar = document.querySelector(".working progress");
+      if (bar !== null) shares.push(bar.position);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  })()`);
+  return () => page.evaluate<readonly number[]>("shares");
+}
+
 test("a folder of 50 recordings is uploaded, transcribed, and saved in four formats", async () => {
   await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
   await page.getByText("Drop recordings or a folder here").waitFor();
   await inspect(page, "jobs-empty");
+  const shares = await collectShares();
   await page.locator('input[type="file"]').nth(1).setInputFiles(recordings);
   await page.getByText("Keep this page open until the upload is complete.").waitFor();
   await inspect(page, "jobs-upload");
   await page.getByText("Keep this page open until the upload is complete.").waitFor({ state: "detached" });
+  const uploaded = await shares();
+  assert.deepEqual(uploaded.toSorted((a, b) => a - b), uploaded, "the progress of all uploads only grows");
+  assert.ok(uploaded.at(-1)! > 0.9, `${uploaded}`);
   await page.locator("table.jobs .job-state.good").nth(3).waitFor();
   await inspect(page, "jobs");
   await page
@@ -86,6 +102,7 @@ test("a folder of 50 recordings is uploaded, transcribed, and saved in four form
     .nth(RECORDINGS - 1)
     .waitFor();
   assert.equal(await rows().count(), RECORDINGS, "notes.txt is left out");
+  await page.getByText(`Done: ${RECORDINGS}`, { exact: true }).waitFor();
   const text = await saved("Download txt: Совещание 01.wav");
   assert.match(text, /^\p{Lu}/u, "the readable text");
   assert.match(await saved("Download srt: Совещание 01.wav"), /^1\n00:00:0\d,\d{3} --> /);

@@ -92,14 +92,13 @@ test("a player's time has minutes and seconds, and hours if there are any", () =
 });
 
 test("pronunciations are parsed by line up to the first incomplete one", () => {
-  const read = readPronunciations("Kaspi = каспи\n\n GPT=джи пи ти = бір \n");
-  assert.deepEqual(read, {
-    entries: [
-      { word: "Kaspi", say: "каспи" },
-      { word: "GPT", say: "джи пи ти = бір" },
-    ],
-    brokenLine: null,
-  });
+  const read = readPronunciations("Kaspi = каспи\n\n GPT=джи  пи ти=бір \nE=mc2 = и тең эм цэ екі");
+  const entries = [
+    { word: "Kaspi", say: "каспи" },
+    { word: "GPT", say: "джи пи ти=бір" },
+    { word: "E=mc2", say: "и тең эм цэ екі" },
+  ];
+  assert.deepEqual(read, { entries, lines: [1, 3, 4], brokenLine: null });
   for (const broken of ["Kaspi", "= каспи", "Kaspi =", "="]) {
     assert.equal(readPronunciations(`a = б\n${broken}\nc`).brokenLine, 2, broken);
   }

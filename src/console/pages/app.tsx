@@ -11,6 +11,7 @@ import { Join } from "./views/join.js";
 import { SignedOutNotFound } from "./views/not-found.js";
 import { Reset } from "./views/reset.js";
 import { SignIn } from "./views/sign-in.js";
+import { vocabularyDrafts } from "./vocabulary-drafts.js";
 
 /** The root component. The address and the signed-in user decide which page it shows. */
 export function App() {
@@ -28,8 +29,10 @@ export function App() {
   }, []);
   useEffect(() => void load(), [load]);
   useEffect(() => {
-    // The next user to sign in must not see this user's results.
-    if (session?.user === null) clearResults();
+    if (session?.user !== null) return;
+    // The next user to sign in must not see what this one made.
+    clearResults();
+    vocabularyDrafts.clear();
   }, [session]);
   useEffect(() => {
     document.documentElement.lang = shownLanguage;

@@ -11,11 +11,13 @@ const UPLOADS_AT_ONCE = 2;
 /** Enough for two hours of audio over a slow connection. */
 const TIMEOUT_MS = 60 * 60_000;
 
-/** A recording that is being uploaded. */
+/** A recording that the user chose. */
 export interface JobUpload {
   readonly file: File;
   /** Share that was sent, 0 to 1. */
   readonly share: number;
+  /** Finished uploads stay until the last one, as part of the progress. */
+  readonly isDone: boolean;
   readonly problem: Problem | null;
 }
 
@@ -80,6 +82,10 @@ export function isActive({ status }: Job): boolean {
   return status === "queued" || status === "running";
 }
 
+export function isWaiting({ isDone, problem }: JobUpload): boolean {
+  return !isDone && problem === null;
+}
+
 function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
   const [uploads, setUploads] = useState<readonly JobUpload[]>([]);
   const waiting = useRef<{ readonly file: File; readonly options: Options }[]>([]);
@@ -90,7 +96,10 @@ function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
     return () => current.abort();
   }, []);
   const change = (file: File, changes: Partial<JobUpload>) =>
-    setUploads((all) => all.map((one) => (one.file === file ? { ...one, ...changes } : one)));
+    setUploads((all) => {
+      const changed = all.map((one) => (one.file === file ? { ...one, ...changes } : one));
+      return changed.some(isWaiting) ? changed : changed.filter(({ problem }) => problem !== null);
+    });
   const send = async (file: File, options: Options) => {
     try {
       const client = await playgroundClient(organizationId);
@@ -99,9 +108,10 @@ function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
         // Request both text forms, because the page offers both.
         ...{ timestamps: true, display: true },
         ...{ fileName: file.name, timeoutMs: TIMEOUT_MS, signal: control.current.signal },
-        onUploadProgress: ({ sentBytes }) => change(file, { share: sentBytes / Math.max(1, file.size) }),
+        onUploadProgress: ({ sentBytes }) =>
+          change(file, { share: Math.min(1, sentBytes / Math.max(1, file.size)) }),
       });
-      setUploads((all) => all.filter((one) => one.file !== file));
+      change(file, { share: 1, isDone: true });
       await onUploaded();
     } catch (thrown) {
       dropRejectedKey(thrown);
@@ -118,7 +128,7 @@ function useUploads(organizationId: string, onUploaded: () => Promise<void>) {
     await pump();
   };
   const add = (files: readonly File[], options: Options) => {
-    setUploads((all) => [...all, ...files.map((file) => ({ file, share: 0, problem: null }))]);
+    setUploads((all) => [...all, ...files.map((file) => ({ file, share: 0, isDone: false, problem: null }))]);
     waiting.current.push(...files.map((file) => ({ file, options })));
     for (let nth = 0; nth < UPLOADS_AT_ONCE; nth++) void pump();
   };

@@ -1,7 +1,11 @@
+import { MOST_HOT_WORDS } from "../../../core/domain/decoding/hot-words.js";
 import {
   LONGEST_SPEECH_SECONDS,
   LONGEST_SPOKEN_CHARACTERS,
 } from "../../../core/domain/synthesis/longest-speech.js";
+import { MOST_PRONUNCIATIONS } from "../../../core/domain/text/kazakh/dictionary.js";
+import { DEFAULT_SCORE, LARGEST_SCORE, LONGEST_HOT_WORD } from "../../../core/protocol/hot-words.js";
+import { LONGEST_ENTRY } from "../../../core/protocol/pronunciations.js";
 import { SERVICE_VERSION } from "../../../core/protocol/service-version.js";
 import { LONGEST_TEXT } from "../../../core/protocol/synthesis-request.js";
 import { LONGEST_JSON_BYTES } from "../../http/read-body.js";
@@ -70,6 +74,14 @@ async function limits({ deps, organizationId }: MemberCall) {
         audio_seconds: longestFileSeconds,
         upload_bytes: LONGEST_UPLOAD_BYTES,
         fetch_bytes: LONGEST_FETCH_BYTES,
+      },
+      vocabulary: {
+        hot_words: MOST_HOT_WORDS,
+        hot_word_characters: LONGEST_HOT_WORD,
+        usual_weight: DEFAULT_SCORE,
+        largest_weight: LARGEST_SCORE,
+        pronunciations: MOST_PRONUNCIATIONS,
+        pronunciation_characters: LONGEST_ENTRY,
       },
       live: {
         texts: liveMessages.texts,

@@ -4,6 +4,7 @@ import { limitsEn } from "./limits.js";
 import { mailEn } from "./mail.js";
 import { speakersEn } from "./speakers.js";
 import { statusEn } from "./status.js";
+import { vocabularyEn } from "./vocabulary.js";
 
 /** All texts of the pages. Words in braces are placeholders; bars separate plural forms. */
 export const en = {
@@ -13,6 +14,7 @@ export const en = {
   ...mailEn,
   ...statusEn,
   ...speakersEn,
+  ...vocabularyEn,
   language: "Language",
   theme: "Theme",
   themeSystem: "System",
@@ -163,6 +165,7 @@ export const en = {
   jobEnd: "Cancel or delete",
   jobDelete: "Delete",
   jobQueued: "Waiting",
+  jobRunning: "Transcribing",
   jobDone: "Done",
   jobFailed: "Failed",
   jobCancelled: "Cancelled",

@@ -5,6 +5,7 @@ import { limitsKk } from "./limits.js";
 import { mailKk } from "./mail.js";
 import { speakersKk } from "./speakers.js";
 import { statusKk } from "./status.js";
+import { vocabularyKk } from "./vocabulary.js";
 
 export const kk: Texts = {
   ...errorsKk,
@@ -13,6 +14,7 @@ export const kk: Texts = {
   ...mailKk,
   ...statusKk,
   ...speakersKk,
+  ...vocabularyKk,
   language: "Тіл",
   theme: "Безендіру",
   themeSystem: "Жүйедегідей",
@@ -163,6 +165,7 @@ export const kk: Texts = {
   jobEnd: "Тоқтату немесе жою",
   jobDelete: "Жою",
   jobQueued: "Кезекте",
+  jobRunning: "Мәтінге айналуда",
   jobDone: "Дайын",
   jobFailed: "Қате",
   jobCancelled: "Тоқтатылды",

@@ -5,6 +5,7 @@ import { limitsRu } from "./limits.js";
 import { mailRu } from "./mail.js";
 import { speakersRu } from "./speakers.js";
 import { statusRu } from "./status.js";
+import { vocabularyRu } from "./vocabulary.js";
 
 export const ru: Texts = {
   ...errorsRu,
@@ -13,6 +14,7 @@ export const ru: Texts = {
   ...mailRu,
   ...statusRu,
   ...speakersRu,
+  ...vocabularyRu,
   language: "Язык",
   theme: "Тема",
   themeSystem: "Как в системе",
@@ -162,6 +164,7 @@ export const ru: Texts = {
   jobEnd: "Отменить или удалить",
   jobDelete: "Удалить",
   jobQueued: "В очереди",
+  jobRunning: "Расшифровывается",
   jobDone: "Готово",
   jobFailed: "Ошибка",
   jobCancelled: "Отменено",

@@ -26,7 +26,7 @@ import { Status } from "../views/status.js";
 import { Usage } from "../views/usage.js";
 import { Select } from "./form.js";
 import { ButtonLink, Empty, PageHead } from "./parts.js";
-import { Jobs, Listen, Speak, Transcribe } from "./playground.js";
+import { Jobs, Listen, Speak, Transcribe, Vocabulary } from "./playground.js";
 import { Preferences } from "./preferences.js";
 
 const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildren>> = {
@@ -36,6 +36,7 @@ const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildr
   jobs: Jobs,
   listen: Listen,
   keys: Keys,
+  vocabulary: Vocabulary,
   credits: CreditsView,
   usage: Usage,
   limits: Limits,
@@ -43,7 +44,7 @@ const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildr
   account: Account,
   status: Status,
 };
-const ORGANIZATION_PAGES = ["keys", "credits", "usage", "limits", "members"] as const;
+const ORGANIZATION_PAGES = ["keys", "vocabulary", "credits", "usage", "limits", "members"] as const;
 
 /** Stands in for the organization on pages that need none. */
 const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "member" };

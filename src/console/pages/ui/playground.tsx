@@ -11,8 +11,9 @@ export const Speak = (props: ViewProps) => <Playground name="Speak" {...props} /
 export const Transcribe = (props: ViewProps) => <Playground name="Transcribe" {...props} />;
 export const Jobs = (props: ViewProps) => <Playground name="Jobs" {...props} />;
 export const Listen = (props: ViewProps) => <Playground name="Listen" {...props} />;
+export const Vocabulary = (props: ViewProps) => <Playground name="Vocabulary" {...props} />;
 
-/** A playground page. The first one that is opened loads the code of all of them. */
+/** A page that calls the public API. The first one that is opened loads the code of all of them. */
 function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views }) {
   const [views, setViews] = useState(loaded);
   const [isLost, setLost] = useState(false);

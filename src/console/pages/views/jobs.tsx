@@ -5,17 +5,25 @@ import { saveFile } from "../downloads.js";
 import { droppedFiles, recordingsOf } from "../dropped-files.js";
 import { modelOption, useModels } from "../models.js";
 import { playgroundClient } from "../playground-client.js";
-import { dateAndTime, problemText, t } from "../text/language.js";
+import { dateAndTime, number, problemText, t } from "../text/language.js";
 import { MinuteCost } from "../ui/cost.js";
 import { type Column, DataTable } from "../ui/data-table.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { ModelChoice } from "../ui/model-choice.js";
 import { Button, ErrorNotice, Icon, PageHead, Skeleton } from "../ui/parts.js";
 import { SpeakersOption, speakersOption } from "../ui/speakers-option.js";
-import { isActive, type JobUpload, useJobs } from "../use-jobs.js";
+import { isActive, isWaiting, type JobUpload, useJobs } from "../use-jobs.js";
 
 const FORMATS = ["txt", "srt", "vtt", "json"] as const;
 type Format = (typeof FORMATS)[number];
+
+const STATES = [
+  { status: "done", text: "jobDone" },
+  { status: "running", text: "jobRunning" },
+  { status: "queued", text: "jobQueued" },
+  { status: "failed", text: "jobFailed" },
+  { status: "cancelled", text: "jobCancelled" },
+] as const;
 
 /** Uploads many or long recordings, and lists the organization's jobs with their results. */
 export function Jobs({ organization }: ViewProps) {
@@ -53,14 +61,17 @@ export function Jobs({ organization }: ViewProps) {
       {uploads.length > 0 && <Uploads uploads={uploads} />}
       {jobs === null && problem === null && <Skeleton />}
       {jobs !== null && jobs.length > 0 && (
-        <DataTable
-          class="jobs"
-          label={t("jobs")}
-          columns={jobColumns(end, save)}
-          rows={jobs}
-          keyOf={({ id }) => id}
-          isFaded={({ status }) => status === "cancelled"}
-        />
+        <div class="job-list">
+          <Counts jobs={jobs} />
+          <DataTable
+            class="jobs"
+            label={t("jobs")}
+            columns={jobColumns(end, save)}
+            rows={jobs}
+            keyOf={({ id }) => id}
+            isFaded={({ status }) => status === "cancelled"}
+          />
+        </div>
       )}
       {hasMore && <Button onClick={more} text={t("more")} />}
     </>
@@ -123,10 +134,11 @@ function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => v
 }
 
 function Uploads({ uploads }: { readonly uploads: readonly JobUpload[] }) {
-  const waiting = uploads.filter(({ problem }) => problem === null);
+  const waiting = uploads.filter(isWaiting);
   const failed = uploads.filter(({ problem }) => problem !== null);
-  const sent = waiting.reduce((sum, { file, share }) => sum + file.size * share, 0);
-  const all = waiting.reduce((sum, { file }) => sum + file.size, 0);
+  const counted = uploads.filter(({ problem }) => problem === null);
+  const sent = counted.reduce((sum, { file, share }) => sum + file.size * share, 0);
+  const all = counted.reduce((sum, { file }) => sum + file.size, 0);
   return (
     <section class="card working">
       {waiting.length > 0 && (
@@ -149,6 +161,16 @@ function Uploads({ uploads }: { readonly uploads: readonly JobUpload[] }) {
       ))}
     </section>
   );
+}
+
+/** How many of the shown jobs are in each state: the newest come first, and so the results last. */
+function Counts({ jobs }: { readonly jobs: readonly Job[] }) {
+  const counts = STATES.map(({ status, text }) => ({
+    text,
+    n: jobs.filter((job) => job.status === status).length,
+  }));
+  const shown = counts.filter(({ n }) => n > 0).map(({ text, n }) => `${t(text)}: ${number(n)}`);
+  return <p class="soft number">{shown.join(" · ")}</p>;
 }
 
 function jobColumns(

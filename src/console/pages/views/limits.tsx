@@ -5,10 +5,12 @@ import { Link } from "../router.js";
 import { number, t } from "../text/language.js";
 import { type Column, Table } from "../ui/data-table.js";
 import { PageHead, WhenLoaded } from "../ui/parts.js";
+import type { VocabularyLimits } from "../vocabulary-lines.js";
 
 type AtOnce = Readonly<Record<"synthesis" | "files" | "live", number>>;
 
 interface LimitsBody {
+  readonly vocabulary: VocabularyLimits;
   readonly tier: "free" | "paid";
   readonly at_once: Readonly<Record<"free" | "paid", AtOnce>>;
   readonly text: {
@@ -50,7 +52,7 @@ export function Limits({ organization }: ViewProps) {
 }
 
 function Sections({ limits }: { readonly limits: LimitsBody }) {
-  const { text, file, live } = limits;
+  const { text, file, vocabulary, live } = limits;
   return (
     <>
       <Concurrency limits={limits} />
@@ -60,11 +62,13 @@ function Sections({ limits }: { readonly limits: LimitsBody }) {
           <Fact name={t("spokenLength")}>
             {t("charactersUnit", { n: text.spoken_characters })}, {span(text.speech_seconds)}
           </Fact>
+          <Fact name={t("pronunciations")}>{number(vocabulary.pronunciations)}</Fact>
         </Facts>
         <Facts title={t("transcribe")}>
           <Fact name={t("audioLength")}>{span(file.audio_seconds)}</Fact>
           <Fact name={t("uploadSize")}>{size(file.upload_bytes)}</Fact>
           <Fact name={t("fetchSize")}>{size(file.fetch_bytes)}</Fact>
+          <Fact name={t("hotWords")}>{number(vocabulary.hot_words)}</Fact>
         </Facts>
         <Facts title={t("listen")}>
           <Fact name={t("textMessages")}>{rate(live.texts, live.texts_per_second)}</Fact>

@@ -1,5 +1,7 @@
-// A single chunk for the browser: client, player and playground pages load when the first of them is opened.
+// A single chunk for the browser: the client, the player and the pages that call the public API load when the
+// first of these pages is opened.
 export { Jobs } from "./jobs.js";
 export { Listen } from "./listen.js";
 export { Speak } from "./speak.js";
 export { Transcribe } from "./transcribe.js";
+export { Vocabulary } from "./vocabulary.js";
