@@ -18,7 +18,7 @@ const CREDITS = 1_000_000_000;
 const TURNS = ["base", "own", "own", "base"] as const;
 const ROUNDS = 3;
 /** Short requests vary most, and cost little time. */
-const FRONT_ROUNDS = 8;
+const FRONT_ROUNDS = 6;
 const LOAD_MS = 1_500;
 const CONNECTIONS = 16;
 const LIVE_SESSIONS = 64;

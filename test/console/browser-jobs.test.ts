@@ -93,7 +93,11 @@ test("a folder of 50 recordings is uploaded, transcribed, and saved in four form
   await inspect(page, "jobs-upload");
   await page.getByText("Keep this page open until the upload is complete.").waitFor({ state: "detached" });
   const uploaded = await shares();
-  assert.deepEqual(uploaded.toSorted((a, b) => a - b), uploaded, "the progress of all uploads only grows");
+  assert.deepEqual(
+    uploaded.toSorted((a, b) => a - b),
+    uploaded,
+    "the progress of all uploads only grows",
+  );
   assert.ok(uploaded.at(-1)! > 0.9, `${uploaded}`);
   await page.locator("table.jobs .job-state.good").nth(3).waitFor();
   await inspect(page, "jobs");
