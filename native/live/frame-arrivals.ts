@@ -1,5 +1,6 @@
-/** Duration of a frame of the live wire. */
-const FRAME_MS = 40;
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
+
+const FRAME_MS = (1_000 * FRAME_SAMPLES) / LIVE_RATE_HZ;
 /**
  * How fast the estimate follows arrivals that become later, per frame: far more than clocks differ, far less
  * than a round hides.
