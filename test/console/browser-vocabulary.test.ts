@@ -88,9 +88,10 @@ async function save(): Promise<void> {
   await page.getByRole("button", { name: "Save" }).click();
 }
 
-/** Selected text of the focused field. */
-function selected(): Promise<string> {
-  return page.evaluate<string>(
+/** Selected text of the list that has the focus; the page moves it there in the frame after the error. */
+async function selected(): Promise<string> {
+  await page.locator("textarea:focus").waitFor();
+  return await page.evaluate<string>(
     "((box) => box.value.slice(box.selectionStart, box.selectionEnd))(document.activeElement)",
   );
 }
