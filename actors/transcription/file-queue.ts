@@ -164,9 +164,15 @@ export class FileQueue {
     return this.#pool.gaveUp === undefined;
   }
 
-  /** One worker is left to a file that may come, and all of them to one that is expected. */
+  /**
+   * One worker is left to a file that may come, and all of them to one that is expected. While others are in
+   * progress, the core of one more worker is left to the threads that serve them.
+   */
   get #mostLaterAtWork(): number {
-    return this.#expected > 0 ? 0 : Math.max(1, this.#pool.workerCount - 1);
+    const { workerCount } = this.#pool;
+    if (this.#expected > 0) return 0;
+    const isBusy = [...this.#inTurn, ...this.#waiting].some(({ isLater }) => !isLater);
+    return isBusy ? Math.max(0, workerCount - 2) : Math.max(1, workerCount - 1);
   }
 
   /** Removes finished files and starts waiting ones. */

@@ -13,6 +13,7 @@ import { toTranscription } from "../../core/protocol/transcription-response.js";
 import { jsonInTurns } from "../http/long-body.js";
 import { withHeader } from "../http/raw-samples.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES, safeExtension, withUpload } from "../http/spool.js";
+import type { OngoingRequests } from "./ongoing-requests.js";
 
 /** A transcription before it is billed. */
 interface JobWork {
@@ -30,6 +31,8 @@ export interface JobRunnerParts {
     wishes: FileWishes,
     onLength: (length: FileLength) => Promise<void>,
   ) => JobWork;
+  /** Requests, which reading a job's audio lets pass. */
+  readonly requests: Pick<OngoingRequests, "behind">;
   readonly urls: UrlSource;
   readonly spoolDir: string;
   readonly room: SpoolRoom;
@@ -167,9 +170,10 @@ export class JobRunner {
   }
 
   async #transcribe(run: JobRun, signal: AbortSignal, progress: ProgressOfRun) {
-    const { queue, urls, spoolDir, room } = this.#parts;
+    const { queue, requests, urls, spoolDir, room } = this.#parts;
     const { raw } = run.options;
-    const source = run.url === null ? queue.audioOf(run) : urls.fetch(run.url, signal);
+    const source =
+      run.url === null ? requests.behind(queue.audioOf(run), signal) : urls.fetch(run.url, signal);
     const bytes = raw === undefined ? source : withHeader(source, raw);
     const options = {
       ...{ spoolDir, room, name: `${run.id}-${run.attempt}` },

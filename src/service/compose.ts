@@ -14,6 +14,7 @@ import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
+import { OngoingRequests } from "../jobs/ongoing-requests.js";
 import { SHIPPED_IDS } from "../models/defaults.js";
 import { publishAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
@@ -99,11 +100,14 @@ export async function startService({
     base.metrics.observeLiveLateness(() => liveLateness(engines));
     const reader = startReader(base, installed, owned);
     const talking = { ...base, engines, reader, catalog: catalogOf(installed, fleet) };
-    const conversations = withStoredWords(makeConversations(talking));
+    const requests = new OngoingRequests();
+    const made = makeConversations(talking);
+    const transcription = requests.counting(made.transcription);
+    const conversations = withStoredWords({ ...made, transcription });
     const side = await openPublicSide(
       {
         ...{ ...base, entries, passwordCost, repeat, engines, conversations },
-        ...{ broken: installed.broken, transcribe: unbilledTranscription(talking) },
+        ...{ broken: installed.broken, transcribe: unbilledTranscription(talking), requests },
       },
       owned,
     );

@@ -6,6 +6,7 @@ import type { Base, Owned } from "./base.js";
 
 export interface JobParts extends Base {
   readonly transcribe: JobRunnerParts["transcribe"];
+  readonly requests: JobRunnerParts["requests"];
   readonly urls: UrlFetcher;
 }
 
@@ -13,7 +14,7 @@ export interface JobParts extends Base {
  * Opens jobs for requests. If this service transcribes files, also runs the jobs and sends their webhooks.
  */
 export function openJobs(parts: JobParts, owned: Owned): Jobs {
-  const { config, store, meter, metrics, log, spoolFolder, room, transcribe, urls } = parts;
+  const { config, store, meter, metrics, log, spoolFolder, room, transcribe, requests, urls } = parts;
   const limits = {
     storageBytes: config.jobStorageBytes,
     waitingMost: config.jobsPerOrganization,
@@ -24,7 +25,7 @@ export function openJobs(parts: JobParts, owned: Owned): Jobs {
   if (!config.serve.includes("transcription")) return jobs;
   const observer = { ...metrics.observeJobs, transcribed: metrics.observeFile };
   runner = new JobRunner({
-    ...{ queue, meter, transcribe, urls, room, observer, log },
+    ...{ queue, meter, transcribe, requests, urls, room, observer, log },
     spoolDir: spoolFolder,
     atOnce: config.jobsAtOnce,
   });

@@ -41,6 +41,8 @@ export interface PublicSideParts extends Base {
   readonly conversations: Conversations;
   /** Transcribes the files of jobs. */
   readonly transcribe: JobParts["transcribe"];
+  /** Transcriptions of requests, which are counted. */
+  readonly requests: JobParts["requests"];
   readonly broken: readonly BrokenPackage[];
 }
 
