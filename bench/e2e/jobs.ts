@@ -8,6 +8,7 @@ import type { BenchOptions } from "../bench-options.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { startServiceProcess } from "../support/service-process.js";
+import { median } from "../support/synthesis-floor.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады. ";
 /** Recordings of about three seconds, one minute and two minutes. */
@@ -16,27 +17,28 @@ const LENGTHS = ["short", "long"] as const;
 /** A worker for each core, the default, and a single one, which requests and jobs share. */
 const WORKERS = ["auto", "1"] as const;
 const SIZES = {
-  full: { jobs: 10_000, rounds: 2, requests: 25 },
-  smoke: { jobs: 50, rounds: 1, requests: 2 },
+  full: { jobs: 10_000, rounds: 4, requests: 7 },
+  smoke: { jobs: 50, rounds: 1, requests: 1 },
 };
 
-/** PostgreSQL vacuums and writes back the inserted jobs, which is not part of the load. */
+/** PostgreSQL vacuums and writes back inserted and deleted jobs, which is not part of the load. */
 const SETTLING_MS = 10_000;
 
 type Sql = ReturnType<typeof connect>;
 
 type Length = (typeof LENGTHS)[number];
 
-/** Milliseconds of each request. */
+/** Milliseconds of each request, by round. */
 interface Samples {
-  readonly without: number[];
-  readonly queued: number[];
+  readonly without: number[][];
+  readonly queued: number[][];
 }
 
 /**
  * `npm run bench -- jobs`: the time of short and long synchronous transcriptions without jobs, and with 10,000 of
- * them in the queue and one running, in alternating rounds, by `FILE_WORKERS`. The jobs are copies of one job, made
- * in the database.
+ * them in the queue and one running, by `FILE_WORKERS`. Half of a round's requests without jobs come before those
+ * with them, and half after, since machines become faster and slower. The jobs are copies of one job, made in the
+ * database.
  */
 export async function run({ smoke }: BenchOptions): Promise<void> {
   const size = smoke ? SIZES.smoke : SIZES.full;
@@ -65,19 +67,25 @@ async function measured(workers: (typeof WORKERS)[number], size: (typeof SIZES)[
       short: { without: [], queued: [] },
       long: { without: [], queued: [] },
     };
-    const measure = async (state: keyof Samples) => {
-      for (const length of LENGTHS)
-        samples[length][state].push(...(await timed(client, requests[length], size.requests)));
+    const measure = async (state: keyof Samples, round: number) => {
+      for (const length of LENGTHS) {
+        const rounds = samples[length][state];
+        const times = await timed(client, requests[length], size.requests);
+        rounds[round] = [...(rounds[round] ?? []), ...times];
+      }
     };
+    const settled = () => new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
     let jobsDone = 0;
     for (const length of LENGTHS) await timed(client, requests[length], size.requests);
     for (let round = 0; round < size.rounds; round++) {
-      await measure("without");
+      await measure("without", round);
       await enqueue(sql, client, { audio, copies: size.jobs });
       await untilRunning(sql);
-      await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
-      await measure("queued");
+      await settled();
+      for (let half = 0; half < 2; half++) await measure("queued", round);
       jobsDone += await clear(sql);
+      await settled();
+      await measure("without", round);
     }
     const figures = { short: compared(samples.short), long: compared(samples.long) };
     console.log(workers, figures);
@@ -151,11 +159,14 @@ async function clear(sql: Sql): Promise<number> {
 }
 
 function compared({ without, queued }: Samples) {
-  const withoutMs = percentiles(without, 1)!;
-  const queuedMs = percentiles(queued, 1)!;
+  const withoutMs = percentiles(without.flat(), 1)!;
+  const queuedMs = percentiles(queued.flat(), 1)!;
+  const ratios = queued.map((round, nth) => median(round) / median(without[nth]!));
   return {
     ...{ withoutMs, queuedMs },
     ratioP50: queuedMs.p50 / withoutMs.p50,
+    /** Of single rounds. */
+    ratiosP50: { least: Math.min(...ratios), most: Math.max(...ratios) },
     addedMsP50: queuedMs.p50 - withoutMs.p50,
     ratioP95: queuedMs.p95 / withoutMs.p95,
   };
