@@ -119,7 +119,7 @@ async function workloads(service: ServiceProcess, smoke: boolean): Promise<reado
     {
       name: `live ${LIVE_SESSIONS}`,
       front: "uws",
-      rounds: 2,
+      rounds: 4,
       run: (at) => live(at, stream, smoke ? 1 : LIVE_SESSIONS),
     },
   ];
