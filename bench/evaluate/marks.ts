@@ -13,8 +13,9 @@ import { percent, percentWithInterval, table } from "./report.js";
 import { weightsOf } from "./versions.js";
 
 const MODEL_ID = "punctuation-v1";
-/** Number of lines of a source that are joined without their boundaries. */
+/** Number of lines of a source that are joined without their boundaries, also for texts as long as recordings. */
 const JOINED = 3;
+const JOINED_LONG = 90;
 /** Minimum share of the lines that are in the test split. */
 const LEAST_TEST_SHARE = 0.02;
 const FILES = ["test", "heldout-kk", "heldout-ru", "heldout-mixed"] as const;
@@ -34,6 +35,8 @@ interface MarkSet {
   readonly title: string;
   readonly file: (typeof FILES)[number];
   readonly hasSource: (source: string) => boolean;
+  /** Number of joined lines; 3 by default. */
+  readonly joined?: number;
 }
 
 const isEdited = (language: string) => (source: string) =>
@@ -47,6 +50,20 @@ const SETS: readonly MarkSet[] = [
     hasSource: isEdited("kk"),
   },
   { set: "ru-edited", title: "Russian, edited and spoken style", file: "test", hasSource: isEdited("ru") },
+  {
+    set: "kk-long",
+    title: "Kazakh, edited, 90 lines joined",
+    file: "test",
+    hasSource: isEdited("kk"),
+    joined: JOINED_LONG,
+  },
+  {
+    set: "ru-long",
+    title: "Russian, edited, 90 lines joined",
+    file: "test",
+    hasSource: isEdited("ru"),
+    joined: JOINED_LONG,
+  },
   {
     set: "kk-heldout",
     title: "Kazakh held out, reviews included",
@@ -140,7 +157,7 @@ export async function evaluateMarks(options: {
   const lines = { all: trained + test, test, testShare: test / (trained + test) };
   const report = { modelId: MODEL_ID, weights: weightsOf(manifest), lines, rows, goals: goalsOf(rows) };
   if (options.sets.length === 0 && options.limit === Number.POSITIVE_INFINITY) {
-    const parameters = { joinedLines: JOINED, notEdited: NOT_EDITED };
+    const parameters = { joinedLines: JOINED, joinedLongLines: JOINED_LONG, notEdited: NOT_EDITED };
     console.log(`saved ${await saveResult("marks", { parameters, ...report })}`);
   }
   return report;
@@ -199,14 +216,18 @@ export function countMarks(
 }
 
 /** Joins neighbouring lines of each source of `prepare.mjs`; those that are left at its end are omitted. */
-export function joinLines(lines: readonly string[], hasSource: (source: string) => boolean): JoinedLines[] {
+export function joinLines(
+  lines: readonly string[],
+  hasSource: (source: string) => boolean,
+  joined = JOINED,
+): JoinedLines[] {
   const bySource = groupBy(lines, (line) => line.slice(0, line.indexOf("\t")));
   return [...bySource].flatMap(([source, own]) => {
     if (!hasSource(source)) return [];
-    return Array.from({ length: Math.floor(own.length / JOINED) }, (_, nth) => {
+    return Array.from({ length: Math.floor(own.length / joined) }, (_, nth) => {
       const words: LabelledWord[] = [];
       const starts = new Set<number>();
-      for (const line of own.slice(nth * JOINED, (nth + 1) * JOINED)) {
+      for (const line of own.slice(nth * joined, (nth + 1) * joined)) {
         starts.add(words.length);
         words.push(...labelledWords(line.slice(source.length + 1)));
       }
@@ -243,12 +264,12 @@ async function preparedFiles(): Promise<{
 }
 
 async function rowOf(
-  { set, title, hasSource }: MarkSet,
+  { set, title, hasSource, joined }: MarkSet,
   lines: readonly string[],
   limit: number,
   punctuator: Punctuator,
 ): Promise<MarksRow> {
-  const texts = joinLines(lines, hasSource).slice(0, limit);
+  const texts = joinLines(lines, hasSource, joined).slice(0, limit);
   const counts: Record<Figure, Counts>[] = [];
   for (const text of texts) {
     counts.push(countMarks(text, await punctuator.read(text.words.map(({ word }) => word))));

@@ -16,12 +16,13 @@ import { PUNCTUATION_FOLDER, WORD_WIDTH, WordWeights } from "./word-weights.js";
 
 /**
  * Maximum number of words in a window, and the number of them that the next window repeats: results are taken
- * from the middle.
+ * from the middle. The network was trained on a few sentences at a time: with 200 words, full stops of long
+ * Kazakh texts lose 2.6 points of F1.
  */
-const MOST_WORDS = 200;
-const OVERLAP = 32;
+const MOST_WORDS = 80;
+const OVERLAP = 20;
 /** Maximum number of windows in a run. */
-const ROWS = 8;
+const ROWS = 32;
 
 /** The shipped model: hashed word pieces and recurrent layers. */
 export class Punctuator implements PunctuationModel {
@@ -38,8 +39,10 @@ export class Punctuator implements PunctuationModel {
     const session = await InferenceSession.create(join(folder, "marks.onnx"), {
       executionProviders: ["cpu"],
       graphOptimizationLevel: "all",
-      intraOpNumThreads: 1,
+      // A file's workers are idle while its text is read. Short texts of live sessions stay on one thread.
+      intraOpNumThreads: 2,
       interOpNumThreads: 1,
+      extra: { session: { intra_op: { allow_spinning: "0" } } },
     });
     return new Punctuator(session, new WordWeights(join(folder, "words.safetensors")));
   }
