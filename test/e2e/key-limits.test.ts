@@ -174,7 +174,10 @@ test("a key is limited to its endpoints, over HTTP, on sockets and through token
   assert.equal((await fetch(`${service.url}/v1/models`, { headers: { authorization } })).status, 200);
   const live = listen(key);
   await live.ready;
-  const { month, ...own } = await new DauysClient({ apiKey: key, baseUrl: service.url }).key();
+  const client = new DauysClient({ apiKey: key, baseUrl: service.url });
+  // The session is ready before its credits are held.
+  await eventually("its credits are held", async () => (await client.key()).held > 0);
+  const { month, ...own } = await client.key();
   assert.deepEqual(own, {
     ...{ id, name: "limited", monthly_credits: 1_000_000, credits: 0, held: 12_000 },
     ...{ endpoints: ["live"], expires_at: null },
