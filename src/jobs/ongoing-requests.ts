@@ -7,7 +7,12 @@ const LONGEST_WAIT_MS = 100;
 /** Counts the transcriptions that clients wait for, so that the main thread's work for jobs can let them pass. */
 export class OngoingRequests {
   readonly #ends = new EventTarget();
+  readonly #longestWaitMs: number;
   #count = 0;
+
+  constructor(longestWaitMs = LONGEST_WAIT_MS) {
+    this.#longestWaitMs = longestWaitMs;
+  }
 
   /** Returns the same transcription, counted from its start to its end. */
   counting(transcription: Conversations["transcription"]): Conversations["transcription"] {
@@ -22,10 +27,10 @@ export class OngoingRequests {
     };
   }
 
-  /** Resolves when no request is in progress, at the latest after 0.1 s or when the signal is aborted. */
+  /** Resolves when no request is in progress, at the latest after the longest wait or when the signal is aborted. */
   async pass(signal: AbortSignal): Promise<void> {
     if (this.#count === 0) return;
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WAIT_MS)]);
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(this.#longestWaitMs)]);
     await once(this.#ends, "none", { signal: ended }).catch(() => {});
   }
 

@@ -4,6 +4,9 @@ import type { TimedTranscript } from "../../core/domain/decoding/transcript.js";
 import type { Caller, Conversations, FileWishes } from "../../core/ports/conversations.js";
 import { OngoingRequests } from "../../src/jobs/ongoing-requests.js";
 
+/** Longer than any test. */
+const NEVER_MS = 3_600_000;
+
 /** Transcriptions that end when the test says so. */
 function controlled(requests: OngoingRequests) {
   const ends: PromiseWithResolvers[] = [];
@@ -42,7 +45,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test("chunks wait for the end of every request, whether it succeeds or fails", async () => {
-  const requests = new OngoingRequests();
+  const requests = new OngoingRequests(NEVER_MS);
   const { ends, start } = controlled(requests);
   const chunks = requests.behind(chunksOf(3), new AbortController().signal);
   assert.deepEqual((await chunks.next()).value, Uint8Array.of(0));
@@ -66,7 +69,9 @@ test("a request that does not end delays a chunk only for a while, and an aborte
   clearInterval(alive);
   assert.equal(read.length, 3);
   const abort = new AbortController();
-  const passing = requests.pass(abort.signal);
+  const patient = new OngoingRequests(NEVER_MS);
+  controlled(patient).start();
+  const passing = patient.pass(abort.signal);
   assert.equal(await isSettled(passing), false);
   abort.abort();
   assert.ok(await isSettled(passing));
