@@ -1,4 +1,4 @@
-import type { StepBatch } from "../models/recognizer.js";
+import type { RecognizerModel, StepBatch, StepCapacity } from "../models/recognizer.js";
 import type { EncoderState } from "../models/state-rows.js";
 
 /** Batch sizes for providers that prepare kernels for each shape: few, so that they start soon. */
@@ -33,17 +33,25 @@ export class BatchShapes {
   /** Batch sizes in ascending order. */
   readonly rows: readonly number[];
   readonly #make: (rows: number, frames: number) => StepBatch;
+  readonly #mostFrames: number;
   readonly #batches: RowedBatch[] = [];
 
-  /** @param rows batch sizes in ascending order */
-  constructor(make: (rows: number, frames: number) => StepBatch, rows: readonly number[]) {
-    this.#make = make;
+  /**
+   * @param model makes the batches
+   * @param capacity of the largest batch; rows times frames of a smaller one may not exceed its frames
+   * @param rows batch sizes in ascending order
+   */
+  constructor(model: Pick<RecognizerModel, "stepBatches">, capacity: StepCapacity, rows: readonly number[]) {
+    this.#make = model.stepBatches(capacity);
+    this.#mostFrames = capacity.frames;
     this.rows = rows;
   }
 
-  /** Returns the smallest batch with at least `count` rows. */
+  /** Returns the smallest batch with at least `count` rows, with less padding if it would not fit otherwise. */
   forRows(count: number, frames: number): RowedBatch {
-    const rows = this.rows.find((size) => size >= count)!;
+    const fitting = Math.floor(this.#mostFrames / frames);
+    if (count > fitting) throw new RangeError(`${count} rows of ${frames} frames exceed the capacity`);
+    const rows = Math.min(this.rows.find((size) => size >= count)!, fitting);
     const key = frames * (this.rows.at(-1)! + 1) + rows;
     let batch = this.#batches[key];
     if (batch === undefined) {

@@ -125,7 +125,7 @@ export class SecondPassRunner {
     this.#longestReplay = longestReplay;
     const most = mostRows(this.#rows);
     const frames = most * (longestReplay + this.#flushFrames);
-    this.#flushes = new BatchShapes(model.stepBatches({ rows: most, frames }), batchRows(most, true));
+    this.#flushes = new BatchShapes(model, { rows: most, frames }, batchRows(most, true));
     this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
   }
 

@@ -11,7 +11,7 @@ const FRAMES_PER_ROW = 2;
 
 /** Returns the size of the largest batch. @param rows see `BatchRows.liveRows` */
 export function stepCapacity(rows: number): StepCapacity {
-  return { rows, frames: FRAMES_PER_ROW * rows };
+  return { rows, frames: Math.max(FRAMES_PER_ROW * rows, CHUNK_FRAMES.at(-1)!) };
 }
 
 interface BatchShape {

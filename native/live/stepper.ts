@@ -126,7 +126,7 @@ export class LiveStepper {
     this.#capacity = stepCapacity(liveRows);
     this.#groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames, this.#capacity));
     const sizes = batchRows(liveRows, preparesShapes);
-    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), sizes);
+    this.#shapes = new BatchShapes(model, this.#capacity, sizes);
     this.#slabs = new StateSlabs(model, liveRows);
   }
 
