@@ -76,6 +76,14 @@ export class TranscriptionEngine {
   }
 
   /**
+   * Makes jobs free a worker, because a file is being received.
+   * @returns a function that ends this; later calls of it do nothing
+   */
+  expectFile(): () => void {
+    return this.#queue.makeWay("received");
+  }
+
+  /**
    * Transcribes a PCM WAV file in bounded memory. The file must exist until the promise settles.
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`,
    * `DIARIZATION_UNAVAILABLE`, `CANCELLED`, `WORKER_LOST`
@@ -127,7 +135,7 @@ export class TranscriptionEngine {
     { onLength, onProgress, isLater = false }: TranscribeOptions,
     work: () => Promise<T>,
   ): Promise<T> {
-    const leave = isLater ? () => {} : this.#queue.makeWay();
+    const leave = isLater ? () => {} : this.#queue.makeWay("added");
     try {
       await onLength?.(length);
       if (signal.aborted) throw cancelled();

@@ -31,6 +31,9 @@ const MAX_TASK_FRAMES = 4_000;
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
+/** What will happen to an expected file next: its upload ends, or it joins the queue. */
+type Expectation = "received" | "added";
+
 /** The words or the speakers of a file. */
 type Run = FileRun | SpeakerRun;
 
@@ -55,8 +58,8 @@ export class FileQueue {
   #atWork = 0;
   #laterAtWork = 0;
   #speakersAtWork = 0;
-  /** Number of files that will be added soon. */
-  #expected = 0;
+  /** Number of files that jobs make way for. */
+  readonly #expected: Record<Expectation, number> = { received: 0, added: 0 };
 
   constructor(pool: FilePool, log: Log) {
     this.#pool = pool;
@@ -72,25 +75,27 @@ export class FileQueue {
   }
 
   /**
-   * Keeps workers from files that nobody waits for, because another file will be added soon.
+   * Keeps workers from files that nobody waits for, because another file is expected.
    * @returns a function that ends this; later calls of it do nothing
    */
-  makeWay(): () => void {
+  makeWay(until: Expectation): () => void {
     if (!this.#canInterrupt) return () => {};
-    this.#expected++;
-    this.#interruptLater();
+    this.#expected[until]++;
+    this.#interruptLater(this.#laterAtWork - this.#mostLaterAtWork);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      this.#expected--;
+      this.#expected[until]--;
       this.#pump();
     };
   }
 
-  #interruptLater(): void {
+  /** Interrupts files that nobody waits for until so many tasks end; all of them by default. */
+  #interruptLater(tasks = Infinity): void {
     if (!this.#canInterrupt) return;
-    for (const other of this.#inTurn) if (other.isLater) other.yieldWorkers();
+    let ending = 0;
+    for (const other of this.#inTurn) if (other.isLater && ending < tasks) ending += other.yieldWorkers();
   }
 
   /** Gives up a run; its promise rejects when no worker is busy with it any more. */
@@ -165,13 +170,14 @@ export class FileQueue {
   }
 
   /**
-   * One worker is left to a file that may come, and all of them to one that is expected. While others are in
-   * progress, the core of one more worker is left to the threads that serve them.
+   * One worker is left to a file that may come, and all of them to one that is about to be added. While others
+   * are received or in progress, the core of one more worker is left to the threads that serve them.
    */
   get #mostLaterAtWork(): number {
     const { workerCount } = this.#pool;
-    if (this.#expected > 0) return 0;
-    const isBusy = [...this.#inTurn, ...this.#waiting].some(({ isLater }) => !isLater);
+    if (this.#expected.added > 0) return 0;
+    const isBusy =
+      this.#expected.received > 0 || [...this.#inTurn, ...this.#waiting].some(({ isLater }) => !isLater);
     return isBusy ? Math.max(0, workerCount - 2) : Math.max(1, workerCount - 1);
   }
 

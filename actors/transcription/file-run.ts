@@ -201,11 +201,15 @@ export class FileRun {
     this.#advance();
   }
 
-  /** Interrupts the file's tasks at their next run, to make way for another file. */
-  yieldWorkers(): void {
-    if (this.#isYielding || this.#atWork === 0 || this.#failure !== null) return;
+  /**
+   * Interrupts the file's tasks at their next run, to make way for another file.
+   * @returns the number of parts and pieces at work, all of which end
+   */
+  yieldWorkers(): number {
+    if (this.#atWork === 0 || this.#failure !== null) return this.#atWork;
     this.#isYielding = true;
     Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
+    return this.#atWork;
   }
 
   /**

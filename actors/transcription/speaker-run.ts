@@ -106,10 +106,11 @@ export class SpeakerRun {
   }
 
   /** Interrupts its tasks within their next window, for a file that goes first. */
-  yieldWorkers(): void {
-    if (this.#isYielding || this.#atWork === 0 || this.#failure !== null) return;
+  yieldWorkers(): number {
+    if (this.#atWork === 0 || this.#failure !== null) return this.#atWork;
     this.#isYielding = true;
     this.#set(FILE_TASK_CELL.giveUp);
+    return this.#atWork;
   }
 
   /** Takes back a task that was interrupted. False if its failure has another reason. */

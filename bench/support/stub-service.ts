@@ -118,6 +118,7 @@ const conversations: Conversations = {
   requireCredit: async () => {},
   synthesis: refuse,
   transcription: refuse,
+  expectFile: () => () => {},
   speaking: refuse,
   live: listen({
     recognizers: new Map([

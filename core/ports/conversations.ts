@@ -257,6 +257,11 @@ export interface Conversations {
   /** @param path a file of any container, which must stay until the transcript has settled */
   transcription(caller: Caller, path: string, wishes: FileWishes): TranscriptionConversation;
   /**
+   * Makes jobs free a worker now, because a file of a request is being received; for a short time at most.
+   * @returns a function that ends this earlier; later calls of it do nothing
+   */
+  expectFile(): () => void;
+  /**
    * Rejects a caller without credits for any work of this kind, before an upload or a socket is accepted.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */

@@ -78,6 +78,15 @@ export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoo
 
 /** Spools an upload, transcribes it once per idempotency key, and responds during the conversation. */
 export async function transcribeUpload(request: WantedTranscript): Promise<void> {
+  const leave = request.deps.conversations.expectFile();
+  try {
+    await receiveUpload(request);
+  } finally {
+    leave();
+  }
+}
+
+async function receiveUpload(request: WantedTranscript): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted } = request;
   const billed = { caller, key, kind: "file", units: 0 } as const;
   const extension = safeExtension(upload.fileName);

@@ -18,12 +18,32 @@ export class OngoingRequests {
   counting(transcription: Conversations["transcription"]): Conversations["transcription"] {
     return (caller, path, wishes) => {
       const conversation = transcription(caller, path, wishes);
-      this.#count++;
-      const end = () => {
-        if (--this.#count === 0) this.#ends.dispatchEvent(new Event("none"));
-      };
+      const end = this.#begin();
       conversation.transcript.then(end, end);
       return conversation;
+    };
+  }
+
+  /** Returns the same expectation of a file, counted until it ends. */
+  countingExpected(expectFile: Conversations["expectFile"]): Conversations["expectFile"] {
+    return () => {
+      const leave = expectFile();
+      const end = this.#begin();
+      return () => {
+        leave();
+        end();
+      };
+    };
+  }
+
+  /** Counts a request until the returned function is called. */
+  #begin(): () => void {
+    let isOver = false;
+    this.#count++;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      if (--this.#count === 0) this.#ends.dispatchEvent(new Event("none"));
     };
   }
 

@@ -103,7 +103,8 @@ export async function startService({
     const requests = new OngoingRequests();
     const made = makeConversations(talking);
     const transcription = requests.counting(made.transcription);
-    const conversations = withStoredWords({ ...made, transcription });
+    const expectFile = requests.countingExpected(made.expectFile);
+    const conversations = withStoredWords({ ...made, transcription, expectFile });
     const side = await openPublicSide(
       {
         ...{ ...base, entries, passwordCost, repeat, engines, conversations },

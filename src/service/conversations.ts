@@ -21,7 +21,7 @@ import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
 import type { Caller, Conversations, FileWishes, LiveWishes } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
-import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
+import { inSpan, NO_SPAN } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
@@ -30,6 +30,7 @@ import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { GrowingSentence, SentenceEnds } from "../../native/models/punctuation/sentence-ends.js";
 import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
+import { traceHolds, traceLive, traceSpeech } from "./conversation-traces.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
 
 export interface ConversationParts {
@@ -64,6 +65,7 @@ export function makeConversations(given: ConversationParts): Conversations {
     synthesis: speak(parts),
     speaking: speakPieces(parts),
     transcription: transcribe(parts),
+    expectFile: () => expectFile(engines),
     live: listen({ ...parts, recognizers: engines.recognizers }),
   };
 }
@@ -143,6 +145,22 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
     conversation.transcript.then(metrics.observeFile, () => {});
     return conversation;
   };
+}
+
+/** Longest time for which jobs make way for a file that is being received: a slow upload must not stop them. */
+const LONGEST_EXPECTED_MS = 250;
+
+function expectFile({ recognizers }: Engines): () => void {
+  const leaving = [...recognizers.values()].map(
+    ({ transcription }) => transcription.warmEngine?.expectFile() ?? (() => {}),
+  );
+  const leave = () => {
+    clearTimeout(timer);
+    for (const each of leaving) each();
+  };
+  const timer = setTimeout(leave, LONGEST_EXPECTED_MS);
+  timer.unref();
+  return leave;
 }
 
 type OnLength = (length: FileLength) => Promise<void>;
@@ -326,74 +344,4 @@ function usageReference(caller: Caller): UsageReference {
 
 function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
   return { keyId: identity.keyId, endpoint };
-}
-
-type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
-
-/** Wraps a meter so that its holds become spans of a request's trace. */
-function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
-  return {
-    requireCredit: (...args) => meter.requireCredit(...args),
-    hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
-    openSpeech: (reference) => {
-      const speech = meter.openSpeech(reference);
-      return {
-        cover: (characters) => inSpan(span.child("hold"), () => speech.cover(characters)),
-        delivered: (characters) => speech.delivered(characters),
-        settle: (characters) => speech.settle(characters),
-      };
-    },
-    openLive: (reference, samplesPerSecond, onFunds) => {
-      const hold = span.child("hold");
-      return meter.openLive(reference, samplesPerSecond, (funds) => {
-        // The first call reports the hold; later ones report that it has grown.
-        hold.end();
-        onFunds(funds);
-      });
-    },
-  };
-}
-
-function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
-  return {
-    ...observer,
-    firstAudio: (afterMs, billedCharacters) => {
-      span.event("first audio");
-      observer.firstAudio(afterMs, billedCharacters);
-    },
-  };
-}
-
-/** Adds spans for the wait for a worker, and for each utterance from its first partial to its final. */
-function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
-  const wait = span.child("queue wait");
-  let hasHeard = false;
-  let utterance: Span | null = null;
-  const utteranceSpan = (number: number) => {
-    utterance ??= span.child("utterance", { utterance: number });
-    return utterance;
-  };
-  return {
-    opened: () => observer.opened(),
-    received: (sampleCount) => {
-      if (!hasHeard) span.event("first audio");
-      hasHeard = true;
-      observer.received(sampleCount);
-    },
-    sent: (message) => {
-      if (message.type === "ready") wait.end();
-      else if (message.type === "partial") utteranceSpan(message.utterance);
-      else if (message.type === "final") {
-        utteranceSpan(message.utterance).set({ start_s: message.start, end_s: message.end });
-        utteranceSpan(message.utterance).end();
-        utterance = null;
-      } else if (message.type === "error") span.event("error", { code: message.code });
-      observer.sent(message);
-    },
-    disconnected: () => {
-      wait.end();
-      utterance?.end();
-      observer.disconnected();
-    },
-  };
 }

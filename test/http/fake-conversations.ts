@@ -102,6 +102,12 @@ export class FakeConversations implements Conversations {
   requireCredit: Conversations["requireCredit"] = async () => {
     if (this.creditRefusal !== null) throw this.creditRefusal;
   };
+  /** Files that are being received. */
+  expectedFiles = 0;
+  expectFile: Conversations["expectFile"] = () => {
+    this.expectedFiles++;
+    return () => this.expectedFiles--;
+  };
   live: Conversations["live"] = (_caller, options, sink) => {
     this.options = options;
     return echoLive(sink);

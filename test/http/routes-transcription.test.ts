@@ -34,6 +34,29 @@ describeRoutes("routes of transcription", (routes) => {
     await spoolIsEmpty(routes.running.spoolDir);
   });
 
+  test("a file is expected while it is received, and no longer after its response or a failure", async () => {
+    const { conversations } = routes.running;
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const body = async function* () {
+      yield Buffer.alloc(100_000, 5);
+      await held;
+    };
+    const answering = fetch(`${routes.running.base}/v1/transcribe`, {
+      ...{ method: "POST", headers: AUTHORIZED, duplex: "half" },
+      body: Readable.toWeb(Readable.from(body())) as ReadableStream,
+    });
+    await eventually("the file is expected", () => conversations.expectedFiles === 1);
+    release();
+    assert.equal((await answering).status, 200);
+    await eventually("none is expected any more", () => conversations.expectedFiles === 0);
+    conversations.nextTranscription = new ServiceError("AUDIO_UNREADABLE", "not audio");
+    assert.equal((await post("/v1/transcribe", Buffer.from("x"))).status, 400);
+    await eventually("none is expected any more", () => conversations.expectedFiles === 0);
+  });
+
   test("hot words reach the engine; invalid ones are rejected before an upload", async () => {
     const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
     assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);

@@ -59,6 +59,26 @@ test("chunks wait for the end of every request, whether it succeeds or fails", a
   assert.equal((await chunks.next()).done, true);
 });
 
+test("chunks wait while a file is expected", async () => {
+  const requests = new OngoingRequests(NEVER_MS);
+  let isExpected = false;
+  const expectFile = requests.countingExpected(() => {
+    isExpected = true;
+    return () => {
+      isExpected = false;
+    };
+  });
+  const leave = expectFile();
+  assert.ok(isExpected);
+  const passing = requests.pass(new AbortController().signal);
+  assert.equal(await isSettled(passing), false);
+  for (let nth = 0; nth < 2; nth++) leave();
+  assert.ok(await isSettled(passing));
+  assert.equal(isExpected, false);
+  expectFile();
+  assert.equal(await isSettled(requests.pass(AbortSignal.abort())), true, "an aborted job does not wait");
+});
+
 test("a request that does not end delays a chunk only for a while, and an aborted job not at all", async () => {
   const requests = new OngoingRequests();
   controlled(requests).start();

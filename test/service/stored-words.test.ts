@@ -35,7 +35,7 @@ function recorded() {
   const spoken: (SpeechWishes | SpeakWishes)[] = [];
   const { synthesis, speaking } = fakes;
   const conversations = withStoredWords({
-    ...{ catalog: fakes.catalog, requireCredit: fakes.requireCredit },
+    ...{ catalog: fakes.catalog, requireCredit: fakes.requireCredit, expectFile: fakes.expectFile },
     live: (...given) => fakes.live(...given),
     transcription: (caller, path, wishes) => {
       fakes.wishes = wishes;

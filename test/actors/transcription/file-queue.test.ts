@@ -82,7 +82,7 @@ test("the words and speakers of jobs are interrupted by others, and still found 
         while (both.some(({ isOver }) => !isOver)) {
           const choice = choices.next().value;
           const next = choice % 3 === 0 || running.length === 0 ? arriving.shift() : undefined;
-          const leave = next !== undefined && choice % 2 === 0 ? queue.makeWay() : () => {};
+          const leave = next !== undefined && choice % 2 === 0 ? queue.makeWay("added") : () => {};
           if (next !== undefined) queue.add(next);
           else running[choice % running.length]!.settle();
           leave();
@@ -133,7 +133,7 @@ test("a job makes way for a file that is expected, and goes on without a gap if 
   const queue = new FileQueue(pool, SILENT);
   const run = runOf(file, false, undefined, true);
   queue.add(run);
-  const leaving = [queue.makeWay(), queue.makeWay()];
+  const leaving = [queue.makeWay("added"), queue.makeWay("received")];
   assert.deepEqual(
     running.map(({ task }) => isInterrupted(task)),
     [true],
@@ -184,6 +184,31 @@ for (const [workerCount, leftToJobs] of [
     queue.giveUp(job, new ServiceError("CANCELLED", "the end"));
     for (const left of [...running]) left.settle();
     await assert.rejects(job.segments);
+  });
+
+for (const [jobs, interrupted] of [
+  [[60], 1],
+  [[10, 10, 10], 1],
+] as const)
+  test(`of 4 workers, one is freed while a file is received, though ${jobs.length} of 3 jobs run`, async () => {
+    const files = jobs.map((pauses, nth) => fileOf(`job ${nth}`, new Array<number>(pauses).fill(300)));
+    const { running, pool } = fakePool(files, 4);
+    const queue = new FileQueue(pool, SILENT);
+    const runs = files.map((file) => runOf(file, true, undefined, true));
+    for (const run of runs) queue.add(run);
+    const stopped = () => running.filter(({ task }) => isInterrupted(task));
+    assert.equal(running.length, 3);
+    const leave = queue.makeWay("received");
+    assert.equal(stopped().length >= interrupted, true);
+    assert.equal(new Set(stopped().flatMap(({ task }) => filesOf(task))).size, 1, "the others go on");
+    for (const each of stopped()) each.settle();
+    await settled();
+    assert.equal(running.length, 2);
+    leave();
+    assert.equal(running.length, 3);
+    for (const run of runs) queue.giveUp(run, new ServiceError("CANCELLED", "the end"));
+    for (const left of [...running]) left.settle();
+    for (const run of runs) await assert.rejects(run.segments);
   });
 
 test("speakers take only workers with a model, and those of a job one if they cannot be interrupted", async () => {
