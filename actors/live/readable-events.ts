@@ -2,7 +2,12 @@ import type { ReadableWord, RedactedSpan } from "../../core/domain/decoding/tran
 import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { displayLine } from "../../core/domain/text/display/display-text.js";
 import { pauseOf, pausesAfter } from "../../core/domain/text/display/pauses.js";
-import type { PreviousEnd, Reading, ReadingOptions } from "../../core/domain/text/display/reading.js";
+import type {
+  PreviousEnd,
+  Reading,
+  ReadingOptions,
+  ReadingTask,
+} from "../../core/domain/text/display/reading.js";
 import { maskedText, maskedWords } from "../../core/domain/text/redaction/masks.js";
 import { bare } from "../../core/domain/text/redaction/spoken-digits.js";
 import type { LiveEvent } from "../../core/ports/live-decoder.js";
@@ -72,6 +77,8 @@ export class ReadableEvents {
   #previous: PreviousEnd = "none";
   #previousEndSeconds = 0;
   #stop: Reading["stop"] = ".";
+  /** The reading of an utterance that may be over, begun in its pause. */
+  #early: { readonly task: ReadingTask; readonly reading: Promise<Reading> } | null = null;
   /** Position of the last `finalize` or `finish`; the utterance before it is over. */
   #markSample = -1;
 
@@ -119,7 +126,20 @@ export class ReadableEvents {
     // No sentence ends while someone is speaking.
     if (!display || event.isPause !== true) return shown;
     const words = wordsOf(event.text);
-    return { ...shown, endOfTurn: words.length === 0 ? 0 : this.#endAfter(words) };
+    if (words.length === 0) return { ...shown, endOfTurn: 0 };
+    const endOfTurn = this.#endAfter(words);
+    if (event.words !== undefined && event.words.length > 0) this.#readEarly(words, event.words, endOfTurn);
+    return { ...shown, endOfTurn };
+  }
+
+  /** Reads the text of a pause, so that its final need not wait. */
+  #readEarly(words: readonly string[], scored: readonly ScoredWord[], endOfTurn: number): void {
+    const { reader, sampleRateHz } = this.#parts;
+    // Finals have their start as a sample.
+    const startSeconds = Math.round(scored[0]!.start * sampleRateHz) / sampleRateHz;
+    const isOver = endOfTurn >= SURE_END;
+    const { task } = this.#taskOf({ words, pauses: pausesOf(scored, words.length), startSeconds, isOver });
+    this.#early = { task, reading: reader.read(task) };
   }
 
   #endAfter(words: readonly string[]): number {
@@ -134,25 +154,16 @@ export class ReadableEvents {
       return { ...event, readable: { text: displayed(options, ""), before: "", ...NOTHING_READ } };
     }
     const endOfTurn = options.display ? this.#endAfter(words) : 0;
-    const pause = event.startSample / sampleRateHz - this.#previousEndSeconds;
-    if (this.#previous === "open" && pause >= SURE_PAUSE_SECONDS) this.#previous = "paused";
-    const context = this.#previous === "none" || this.#previous === "ended" ? [] : this.#open.words;
-    const pauses = [
-      ...this.#open.pauses.slice(0, context.length - 1),
-      ...(context.length > 0 ? [pauseOf(pause)] : []),
-    ];
-    const all = [...context, ...words];
-    const allPauses = [...pauses, ...pausesOf(event.words, words.length)];
     const isOver = this.#isMarked(event) || endOfTurn >= SURE_END;
-    const reading = await reader.read({
-      ...options,
-      words: all,
-      pauses: Float32Array.from(allPauses),
-      context: context.length,
-      previous: this.#previous,
-      isOver,
-    });
+    const startSeconds = event.startSample / sampleRateHz;
+    const pauses = pausesOf(event.words, words.length);
+    const { task, allPauses } = this.#taskOf({ words, pauses, startSeconds, isOver });
+    const early = this.#early;
+    this.#early = null;
+    const isRead = early !== null && isSameTask(early.task, task);
+    const reading = await (isRead ? early.reading : reader.read(task));
     const openWords = isOver ? 0 : Math.min(reading.openWords, MAX_CONTEXT);
+    const all = task.words;
     this.#open = {
       words: all.slice(all.length - openWords),
       pauses: allPauses.slice(all.length - openWords),
@@ -163,10 +174,53 @@ export class ReadableEvents {
     return readableFinal(event, reading, options, endOfTurn);
   }
 
+  /** Returns the task that reads an utterance after the open sentence, and the pause after each of its words. */
+  #taskOf(utterance: {
+    readonly words: readonly string[];
+    readonly pauses: readonly number[];
+    readonly startSeconds: number;
+    readonly isOver: boolean;
+  }): { readonly task: ReadingTask; readonly allPauses: readonly number[] } {
+    const { words, startSeconds, isOver } = utterance;
+    const pause = startSeconds - this.#previousEndSeconds;
+    const isPaused = this.#previous === "open" && pause >= SURE_PAUSE_SECONDS;
+    const previous = isPaused ? "paused" : this.#previous;
+    const context = previous === "none" || previous === "ended" ? [] : this.#open.words;
+    const allPauses = [
+      ...this.#open.pauses.slice(0, context.length - 1),
+      ...(context.length > 0 ? [pauseOf(pause)] : []),
+      ...utterance.pauses,
+    ];
+    const task: ReadingTask = {
+      ...this.#parts.options,
+      words: [...context, ...words],
+      pauses: Float32Array.from(allPauses),
+      context: context.length,
+      previous,
+      isOver,
+    };
+    return { task, allPauses };
+  }
+
   #isMarked({ startSample, endSample }: FinalEvent): boolean {
     const behind = (this.#markSample - endSample) / this.#parts.sampleRateHz;
     return startSample < this.#markSample && behind < MARK_SECONDS;
   }
+}
+
+/** Compares two tasks of one session. */
+function isSameTask(one: ReadingTask, other: ReadingTask): boolean {
+  return (
+    one.context === other.context &&
+    one.previous === other.previous &&
+    one.isOver === other.isOver &&
+    isSameList(one.words, other.words) &&
+    isSameList(one.pauses!, other.pauses!)
+  );
+}
+
+function isSameList<T>(one: ArrayLike<T>, other: ArrayLike<T>): boolean {
+  return one.length === other.length && Array.prototype.every.call(one, (item, at) => item === other[at]);
 }
 
 const NOTHING_READ = { words: [], endOfTurn: 0, redactions: [] } as const;

@@ -170,10 +170,10 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { type, utterance, text, startSample, endSample, stable, isPause } = answer;
+        const { type, utterance, text, startSample, endSample, stable, isPause, words } = answer;
         this.#shownUtterance = utterance;
         const partial = { type, utterance, text, startSample, endSample };
-        const more = isPause === true ? { isPause } : {};
+        const more = isPause === true ? { isPause, ...(words !== undefined && { words }) } : {};
         this.#emit(stable === undefined ? { ...partial, ...more } : { ...partial, ...more, stable });
         return;
       }

@@ -16,6 +16,8 @@ export type LiveEvent =
       readonly stable?: number;
       /** The speaker has been silent for half of the threshold; only with `wantsPauses`. */
       readonly isPause?: boolean;
+      /** May come with `isPause`: the words of the final if no speech follows. */
+      readonly words?: readonly ScoredWord[];
     }
   | {
       readonly type: "final";

@@ -95,7 +95,7 @@ export class LiveFinals {
         if (!pending.track.wantsPartials) continue;
         // The code that needs the text at the utterance's end handles a failure.
         pending.pass.decoded.then(
-          ({ text }) => this.#reportSecondPass(pending, text),
+          (decoded) => this.#reportSecondPass(pending, decoded),
           () => {},
         );
       }
@@ -250,12 +250,13 @@ export class LiveFinals {
   /**
    * Reports the second pass's text as a partial while the pause lasts; the final follows at the threshold.
    */
-  #reportSecondPass({ track, pass, startFrame }: PendingPass, text: string): void {
+  #reportSecondPass({ track, pass, startFrame }: PendingPass, { text, words }: DecodedUtterance): void {
     if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
-    const { wantsPauses: isPause } = track;
-    const partial = track.takeSecondPass(text) ?? (isPause ? track.reported : null);
-    if (partial !== null)
-      this.#post(track.partial({ ...partial, isPause, startFrame, endFrame: pass.input.endFrame }));
+    const { wantsPauses } = track;
+    const partial = track.takeSecondPass(text) ?? (wantsPauses ? track.reported : null);
+    if (partial === null) return;
+    const pause = wantsPauses ? { pauseWords: words } : {};
+    this.#post(track.partial({ ...partial, ...pause, startFrame, endFrame: pass.input.endFrame }));
   }
 }
 

@@ -1,6 +1,7 @@
 import { bestToken } from "../../core/domain/decoding/greedy.js";
 import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
 import { HotWords } from "../../core/domain/decoding/hot-words.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import { type Endpointer, FINISH_FRAMES } from "../../core/domain/endpointing/endpointer.js";
 import { patienceAfter } from "../../core/domain/endpointing/patience.js";
 import { GrowingSentence } from "../models/punctuation/sentence-ends.js";
@@ -276,9 +277,9 @@ export class LiveTrack {
 
   /** Makes the message with an utterance's text between two frames of the session. */
   partial(
-    shown: PartialText & { isPause?: boolean; startFrame: number; endFrame: number },
+    shown: PartialText & { pauseWords?: readonly ScoredWord[]; startFrame: number; endFrame: number },
   ): LiveWorkerAnswer {
-    const { text, stable, isPause, startFrame, endFrame } = shown;
+    const { text, stable, pauseWords: words, startFrame, endFrame } = shown;
     const { frameSamples } = this.#model;
     this.#reported = { text, ...(stable !== undefined && { stable }) };
     return {
@@ -289,7 +290,7 @@ export class LiveTrack {
       startSample: startFrame * frameSamples,
       endSample: Math.min(endFrame * frameSamples, this.audioEnd),
       ...this.#reported,
-      ...(isPause === true && { isPause }),
+      ...(words !== undefined && { isPause: true, words }),
     };
   }
 

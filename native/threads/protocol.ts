@@ -131,6 +131,8 @@ export type LiveWorkerAnswer =
       readonly stable?: number;
       /** Whether the speaker has been silent for half of the threshold; only with `wantsPauses`. */
       readonly isPause?: boolean;
+      /** With `isPause`: the words of the final if no speech follows. Older processes never report them. */
+      readonly words?: readonly ScoredWord[];
     }
   | {
       readonly type: "final";

@@ -170,3 +170,52 @@ test("a partial has the probability of a sentence end only in a pause", () => {
     [undefined, 0.95],
   );
 });
+
+/** The pause before a final, as a partial. */
+function pauseBefore(event: LiveEvent): LiveEvent {
+  assert.equal(event.type, "final");
+  const { utterance, text, words } = event as Extract<LiveEvent, { type: "final" }>;
+  return { ...partial(utterance, text), isPause: true, words } as LiveEvent;
+}
+
+test("a final whose text was read in its pause is not read again, and is the same", async () => {
+  const finals = [
+    final(0, "жабық болды", 0, 1.00003),
+    final(1, "мен", 1.3, 2),
+    final(2, "келдім", 4, 5),
+    final(3, "ол болды", 5.2, 6),
+  ];
+  const [early, late] = [session(), session()];
+  for (const event of finals) {
+    early.readable.onEvent(pauseBefore(event));
+    assert.equal(early.tasks.length, event.type === "final" ? event.utterance + 1 : 0);
+    for (const each of [early, late]) each.readable.onEvent(event);
+    await settled();
+  }
+  assert.deepEqual(
+    early.events.filter(({ type }) => type === "final"),
+    late.events,
+  );
+  assert.deepEqual(early.tasks, late.tasks);
+});
+
+test("a final is read again if speech went on after the pause, or the client ended the utterance", async () => {
+  const { readable, events, tasks } = session();
+  readable.onEvent(pauseBefore(final(0, "мен", 0, 1)));
+  readable.onEvent(final(0, "мен келдім", 0, 2));
+  await settled();
+  assert.deepEqual(
+    tasks.map(({ words }) => words.length),
+    [1, 2],
+  );
+  const ended = final(1, "ол", 2.5, 3);
+  readable.onEvent(pauseBefore(ended));
+  readable.markedAt(3.5 * RATE_HZ);
+  readable.onEvent(ended);
+  await settled();
+  assert.deepEqual(
+    tasks.slice(2).map(({ isOver }) => isOver),
+    [false, true],
+  );
+  assert.equal(joined(events), "Мен келдім ол.");
+});
