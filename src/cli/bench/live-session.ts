@@ -9,8 +9,6 @@ import { MESSAGE_MS, type SpokenPlan } from "./spoken-plan.js";
 /** A service that does not answer within this time after the audio counts as failed. */
 const LAST_ANSWER_MS = 30_000;
 const CONNECT_MS = 60_000;
-/** Sessions start on multiples of this time, so that one wake-up of the process sends several messages. */
-const GRID_MS = 4;
 /** A service that leaves this many bytes unread has stopped reading. */
 const MOST_UNREAD_BYTES = 4_000_000;
 
@@ -39,6 +37,8 @@ export interface SessionParts {
   readonly plan: SpokenPlan;
   /** Time that the session waits before it speaks, once it is ready. */
   readonly phaseMs: number;
+  /** It starts at a multiple of this time, so that one wake-up of the process sends several messages. */
+  readonly gridMs: number;
   readonly pacer: Pacer;
   readonly signal: AbortSignal;
 }
@@ -116,8 +116,8 @@ class LiveSession {
     if (this.#readyAtMs !== null) return;
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     this.#readyAtMs = performance.now();
-    const { plan, phaseMs, pacer } = this.#parts;
-    this.#startedAtMs = Math.ceil((this.#readyAtMs + phaseMs) / GRID_MS) * GRID_MS;
+    const { plan, phaseMs, gridMs, pacer } = this.#parts;
+    this.#startedAtMs = Math.ceil((this.#readyAtMs + phaseMs) / gridMs) * gridMs;
     pacer.add({
       // A message is due when its last sample has been spoken.
       firstAtMs: this.#startedAtMs + MESSAGE_MS,
