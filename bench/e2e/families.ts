@@ -16,6 +16,7 @@ import { freePort } from "../support/free-port.js";
 import { type LiveRound, runLiveRound } from "../support/live-round.js";
 import { measureLoad } from "../support/load-figures.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
+import { billions, boundOf, type ProcessorSpeed, processorSpeed } from "../support/processor-speed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type SpeechRun, streamPcm } from "../support/speech-client.js";
 import {
@@ -108,9 +109,13 @@ export async function run(options: BenchOptions): Promise<void> {
     throw new Error(`${folder} has no packages: create some with \`${RECIPE} --out ${folder}\``);
   const families: PackageFigures[] = [];
   const loadBefore = loadavg()[0];
+  const speed = await processorSpeed();
+  console.log(
+    `one core: ${billions(speed.fp32)} operations a second in fp32, ${billions(speed.int8)} in int8`,
+  );
   for (const found of packages) {
     for (const way of waysOf(found)) {
-      const figures = await measurePackage(found, way, smoke);
+      const figures = await measurePackage(found, way, { speed, smoke });
       families.push(figures);
       print(figures);
     }
@@ -118,7 +123,7 @@ export async function run(options: BenchOptions): Promise<void> {
   if (smoke) return;
   const parameters = {
     reachesP95Ms: REACHES_P95_MS,
-    processor: cpus()[0]?.model,
+    processor: { model: cpus()[0]?.model, operationsPerSecond: speed },
     fileSeconds: FILE_SECONDS,
     utteranceSeconds: UTTERANCE_SECONDS,
     sentences: SENTENCES,
@@ -142,7 +147,11 @@ function waysOf({ manifest }: PackageFolder): readonly Way[] {
   return manifest.id.endsWith("int8") ? OFFLINE_WAYS.slice(1) : OFFLINE_WAYS;
 }
 
-async function measurePackage(found: PackageFolder, way: Way, smoke: boolean) {
+async function measurePackage(
+  found: PackageFolder,
+  way: Way,
+  { speed, smoke }: { readonly speed: ProcessorSpeed; readonly smoke: boolean },
+) {
   const { folder, manifest } = found;
   const weightsBytes = await graphBytes(found);
   const load = await measureLoad(folder, smoke ? 1 : UTTERANCE_SECONDS);
@@ -173,6 +182,7 @@ async function measurePackage(found: PackageFolder, way: Way, smoke: boolean) {
         family: manifest.family,
         way: way.name,
         weightsBytes,
+        bound: boundOf(manifest, weightsBytes, speed),
         load: { ...load, peakOfWeights: of(load.peakBytes), loadedOfWeights: of(load.loadedBytes) },
         /** Includes the other task's shipped package, and all workers. */
         service: { readyMs: service.readyMs, readyBytes, workedBytes: service.residentBytes() },
@@ -304,13 +314,18 @@ async function measureSpeaking(service: ServiceProcess, model: string, smoke: bo
   return figures;
 }
 
-function print({ id, way, weightsBytes, load, service, file, live, speech }: PackageFigures): void {
+function print({ id, way, weightsBytes, bound, load, service, file, live, speech }: PackageFigures): void {
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   console.log(
     `${id}, ${way}: ${megabytes(weightsBytes)}, loaded in ${(load.loadMs / 1_000).toFixed(1)} s with a peak of ` +
       `${load.peakOfWeights?.toFixed(2)} times that; the service has ${megabytes(service.readyBytes)}, ` +
       `${megabytes(service.workedBytes)} after work`,
   );
+  if (bound !== null)
+    console.log(
+      `at least ${billions(bound.operationsPerAudioSecond)} operations for a second of speech, of ` +
+        `${billions(bound.operationsPerSecond)} a second: ${bound.speakersPerCore.toFixed(1)} speakers a core`,
+    );
   if (file !== undefined) console.log(`files: real-time factor ${file.realTimeFactor.toFixed(3)}`);
   if (live !== undefined)
     console.log(`live: ${live.sessions.join(" and ")} sessions within ${REACHES_P95_MS.join(" and ")} ms`);
