@@ -258,9 +258,10 @@ export interface Conversations {
   transcription(caller: Caller, path: string, wishes: FileWishes): TranscriptionConversation;
   /**
    * Makes jobs free a worker now, because a file of a request is being received; for a short time at most.
-   * @returns a function that ends this earlier; later calls of it do nothing
+   * @returns a function to call when the request is over; after one that failed, files are not expected for a
+   *   while
    */
-  expectFile(): () => void;
+  expectFile(): (isTranscribed: boolean) => void;
   /**
    * Rejects a caller without credits for any work of this kind, before an upload or a socket is accepted.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`

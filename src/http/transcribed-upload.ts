@@ -79,14 +79,17 @@ export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoo
 /** Spools an upload, transcribes it once per idempotency key, and responds during the conversation. */
 export async function transcribeUpload(request: WantedTranscript): Promise<void> {
   const leave = request.deps.conversations.expectFile();
+  let isTranscribed = false;
   try {
-    await receiveUpload(request);
+    await receiveUpload(request, () => {
+      isTranscribed = true;
+    });
   } finally {
-    leave();
+    leave(isTranscribed);
   }
 }
 
-async function receiveUpload(request: WantedTranscript): Promise<void> {
+async function receiveUpload(request: WantedTranscript, onTranscribed: () => void): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted } = request;
   const billed = { caller, key, kind: "file", units: 0 } as const;
   const extension = safeExtension(upload.fileName);
@@ -112,7 +115,7 @@ async function receiveUpload(request: WantedTranscript): Promise<void> {
       (_caller, reportAudio) =>
         withUpload(upload.bytes, options, async (path) => {
           const payer = hash === undefined ? caller : await reportAudio(() => hash.digest());
-          return transcribeFile(request, payer, path, file);
+          return transcribeFile(request, payer, path, { ...file, onTranscribed });
         }),
     );
   }
@@ -121,7 +124,7 @@ async function receiveUpload(request: WantedTranscript): Promise<void> {
     const fingerprint = () =>
       fingerprintOf(exchange.request, fingerprintParts, { extension, sha256: hash?.digest("hex") });
     return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) =>
-      transcribeFile(request, payer, path, file),
+      transcribeFile(request, payer, path, { ...file, onTranscribed }),
     );
   });
 }
@@ -130,12 +133,19 @@ function transcribeFile(
   { exchange, deps }: WantedTranscript,
   payer: Caller,
   path: string,
-  { wishes, begun, answer }: Omit<WantedAnswer, "fingerprintParts">,
+  {
+    wishes,
+    begun,
+    answer,
+    onTranscribed,
+  }: Omit<WantedAnswer, "fingerprintParts"> & { readonly onTranscribed: () => void },
 ): Promise<void> {
   const conversation = deps.conversations.transcription(payer, path, wishes);
   begun?.(conversation);
   return converse(exchange, deps, conversation, async () => {
-    await answer(await conversation.transcript, conversation.answer);
+    const transcript = await conversation.transcript;
+    onTranscribed();
+    await answer(transcript, conversation.answer);
     conversation.complete();
   });
 }

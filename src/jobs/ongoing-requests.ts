@@ -29,8 +29,8 @@ export class OngoingRequests {
     return () => {
       const leave = expectFile();
       const end = this.#begin();
-      return () => {
-        leave();
+      return (isTranscribed) => {
+        leave(isTranscribed);
         end();
       };
     };

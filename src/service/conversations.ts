@@ -8,6 +8,7 @@ import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { type SpeakObserver, SpeakSession } from "../../actors/synthesis/speak-session.js";
+import type { TranscriptionEngine } from "../../actors/transcription/engine.js";
 import { readableTranscript } from "../../actors/transcription/readable-transcript.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
 import { joinedChannels } from "../../actors/transcription/split-channels.js";
@@ -32,6 +33,7 @@ import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import { traceHolds, traceLive, traceSpeech } from "./conversation-traces.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
+import { expectFiles } from "./expected-files.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -65,7 +67,7 @@ export function makeConversations(given: ConversationParts): Conversations {
     synthesis: speak(parts),
     speaking: speakPieces(parts),
     transcription: transcribe(parts),
-    expectFile: () => expectFile(engines),
+    expectFile: expectFiles(() => loadedEngines(engines), systemClock),
     live: listen({ ...parts, recognizers: engines.recognizers }),
   };
 }
@@ -147,20 +149,8 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
   };
 }
 
-/** Longest time for which jobs make way for a file that is being received: a slow upload must not stop them. */
-const LONGEST_EXPECTED_MS = 250;
-
-function expectFile({ recognizers }: Engines): () => void {
-  const leaving = [...recognizers.values()].map(
-    ({ transcription }) => transcription.warmEngine?.expectFile() ?? (() => {}),
-  );
-  const leave = () => {
-    clearTimeout(timer);
-    for (const each of leaving) each();
-  };
-  const timer = setTimeout(leave, LONGEST_EXPECTED_MS);
-  timer.unref();
-  return leave;
+function loadedEngines({ recognizers }: Engines): readonly TranscriptionEngine[] {
+  return [...recognizers.values()].flatMap(({ transcription }) => transcription.warmEngine ?? []);
 }
 
 type OnLength = (length: FileLength) => Promise<void>;

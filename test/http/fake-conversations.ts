@@ -104,9 +104,14 @@ export class FakeConversations implements Conversations {
   };
   /** Files that are being received. */
   expectedFiles = 0;
+  /** Whether each expected file was transcribed. */
+  readonly transcribed: boolean[] = [];
   expectFile: Conversations["expectFile"] = () => {
     this.expectedFiles++;
-    return () => this.expectedFiles--;
+    return (isTranscribed) => {
+      this.expectedFiles--;
+      this.transcribed.push(isTranscribed);
+    };
   };
   live: Conversations["live"] = (_caller, options, sink) => {
     this.options = options;

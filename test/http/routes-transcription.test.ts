@@ -55,6 +55,7 @@ describeRoutes("routes of transcription", (routes) => {
     conversations.nextTranscription = new ServiceError("AUDIO_UNREADABLE", "not audio");
     assert.equal((await post("/v1/transcribe", Buffer.from("x"))).status, 400);
     await eventually("none is expected any more", () => conversations.expectedFiles === 0);
+    assert.deepEqual(conversations.transcribed.slice(-2), [true, false]);
   });
 
   test("hot words reach the engine; invalid ones are rejected before an upload", async () => {

@@ -72,7 +72,7 @@ test("chunks wait while a file is expected", async () => {
   assert.ok(isExpected);
   const passing = requests.pass(new AbortController().signal);
   assert.equal(await isSettled(passing), false);
-  for (let nth = 0; nth < 2; nth++) leave();
+  for (let nth = 0; nth < 2; nth++) leave(true);
   assert.ok(await isSettled(passing));
   assert.equal(isExpected, false);
   expectFile();
