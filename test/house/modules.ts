@@ -365,7 +365,7 @@ export const MODULES: readonly Module[] = [
     "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/plots bench/support bench/support/rooms",
     "measurements of everything",
     `${BASE} core/observe core/protocol core/ports src/settings src/client src/plots src/cli/bench native/ring native/beam native/models native/threads
-     native/devices native/recognition native/live native/synthesis native/transcription native src/models src/models/onnx actors/live
+     native/devices native/recognition native/live native/reading native/synthesis native/transcription native src/models src/models/onnx actors/live
      actors/transcription actors/synthesis src/store/postgres src/store/migrations src/store/ledger src/input/media src/input/url
      src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,
