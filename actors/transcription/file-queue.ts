@@ -31,7 +31,7 @@ const MAX_TASK_FRAMES = 4_000;
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * MIN_PARTS_HELD;
 const MAX_ATTEMPTS = 2;
 
-/** What will happen to an expected file next: its upload ends, or it joins the queue. */
+/** Whether jobs make way until a client has sent its file, or until the engine has added it to the queue. */
 type Expectation = "received" | "added";
 
 /** The words or the speakers of a file. */
@@ -81,7 +81,9 @@ export class FileQueue {
   makeWay(until: Expectation): () => void {
     if (!this.#canInterrupt) return () => {};
     this.#expected[until]++;
-    this.#interruptLater(this.#laterAtWork - this.#mostLaterAtWork);
+    const most = this.#mostLaterAtWork;
+    // A task may decode several pieces, so counting them could spare a file that must yield its workers.
+    this.#interruptLater(most === 0 ? Number.POSITIVE_INFINITY : this.#laterAtWork - most);
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -91,8 +93,8 @@ export class FileQueue {
     };
   }
 
-  /** Interrupts files that nobody waits for until so many tasks end; all of them by default. */
-  #interruptLater(tasks = Infinity): void {
+  /** Interrupts files that nobody waits for until about so many tasks end; all of them by default. */
+  #interruptLater(tasks = Number.POSITIVE_INFINITY): void {
     if (!this.#canInterrupt) return;
     let ending = 0;
     for (const other of this.#inTurn) if (other.isLater && ending < tasks) ending += other.yieldWorkers();
