@@ -16,6 +16,8 @@ const VALUE = { name: 1, type: 2, tensor: 1, element: 1, shape: 2, dim: 1, size:
 const INT32 = 6;
 /** Feature frames, of which an encoder joins as many as its manifest says. */
 const FEATURES_PER_SECOND = 100;
+/** Packages of `models quantize`, which leaves convolutions in fp32. */
+const MIXED = "-own-int8";
 
 export interface ProcessorSpeed {
   /** Operations (multiplications and additions) that one core does in a second. */
@@ -86,7 +88,7 @@ function value(name: string, type: number): Uint8Array[] {
 
 /**
  * Returns the least work of an encoder that uses each weight once a frame, and the speed of a core with it; null
- * without one whose frames are known.
+ * without one whose frames are known, and for weights in both types.
  */
 export function boundOf(
   manifest: PackageFolder["manifest"],
@@ -94,7 +96,7 @@ export function boundOf(
   { fp32, int8 }: ProcessorSpeed,
 ) {
   const { subsampling } = manifest as { readonly subsampling?: number };
-  if (subsampling === undefined) return null;
+  if (subsampling === undefined || manifest.id.endsWith(MIXED)) return null;
   const isInt8 = manifest.id.endsWith("int8");
   const weights = weightsBytes / (isInt8 ? 1 : Float32Array.BYTES_PER_ELEMENT);
   const operationsPerAudioSecond = (2 * weights * FEATURES_PER_SECOND) / subsampling;
