@@ -12,7 +12,7 @@ import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 export async function readableTranscript(
   transcript: FileTranscript,
   options: ReadingOptions,
-  reader: TranscriptReader,
+  reader: Pick<TranscriptReader, "read">,
 ): Promise<FileTranscript> {
   const words = transcript.segments.flatMap((segment) => segment.words);
   const { pieces, redactions } = await reader.read({

@@ -1,15 +1,20 @@
 import "../models/no-telemetry.js";
 import type { Piscina } from "piscina";
+import type { TimedWord } from "../../core/domain/decoding/words.js";
+import { pausesAfter } from "../../core/domain/text/display/pauses.js";
 import { type Reading, type ReadingTask, readWords } from "../../core/domain/text/display/reading.js";
-import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
+import { certainWindow } from "../../core/domain/text/display/text-windows.js";
+import type { GrowingText, TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { PunctuationManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
-import type { ThreadTask } from "./worker.js";
+import type { TextWindow, ThreadTask } from "./worker.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
 /** Time without work after which the thread ends; the shipped model loads quickly. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
+
+type Work = { readonly task: ReadingTask; readonly text: number | null } | { readonly window: TextWindow };
 
 export interface ReadingThreadOptions {
   /** Called when the thread fails a task, which is then done without the model. */
@@ -25,6 +30,7 @@ export interface ReadingThreadOptions {
 export class ReadingThread implements TranscriptReader {
   readonly #options: ReadingThreadOptions;
   #opened: Promise<Piscina> | null = null;
+  #nextText = 0;
   /** Functions that reject the tasks of the current thread. */
   readonly #rejects = new Set<(error: unknown) => void>();
 
@@ -32,14 +38,24 @@ export class ReadingThread implements TranscriptReader {
     this.#options = options;
   }
 
-  async read(task: ReadingTask): Promise<Reading> {
-    try {
-      this.#opened ??= this.#open();
-      return (await this.#run(await this.#opened, task)) as Reading;
-    } catch (error) {
-      this.#options.onFailure(error);
-      return readWords(task, null);
-    }
+  read(task: ReadingTask): Promise<Reading> {
+    return this.#read(task, null);
+  }
+
+  begin(): GrowingText {
+    const text = this.#nextText++;
+    const words: TimedWord[] = [];
+    let nth = 0;
+    return {
+      add: (added) => {
+        for (const word of added) words.push(word);
+        for (let span = certainWindow(nth, words.length); span !== null; ) {
+          this.#readAhead(text, nth, words.slice(span[0], span[1] + 1));
+          span = certainWindow(++nth, words.length);
+        }
+      },
+      read: (task) => this.#read(task, text),
+    };
   }
 
   async stop(): Promise<void> {
@@ -48,11 +64,30 @@ export class ReadingThread implements TranscriptReader {
     await (await opened)?.close();
   }
 
-  #run(pool: Piscina, task: ReadingTask): Promise<unknown> {
+  async #read(task: ReadingTask, text: number | null): Promise<Reading> {
+    try {
+      return (await this.#run({ task, text })) as Reading;
+    } catch (error) {
+      this.#options.onFailure(error);
+      return readWords(task, null);
+    }
+  }
+
+  /** @param words of the window, and the one after it, before which the last pause ends */
+  #readAhead(text: number, nth: number, words: readonly TimedWord[]): void {
+    const pauses = pausesAfter(words).slice(0, -1);
+    const window = { text, nth, words: words.slice(0, -1).map(({ word }) => word), pauses };
+    // The text is read again when it is complete, and that reports the failure.
+    this.#run({ window }).catch(() => {});
+  }
+
+  async #run(work: Work): Promise<unknown> {
+    this.#opened ??= this.#open();
+    const pool = await this.#opened;
     return new Promise((resolve, reject) => {
       this.#rejects.add(reject);
       pool
-        .run({ task, model: this.#options.model ?? null } satisfies ThreadTask)
+        .run({ ...work, model: this.#options.model ?? null } satisfies ThreadTask)
         .then(resolve, reject)
         .finally(() => this.#rejects.delete(reject));
     });

@@ -1,4 +1,11 @@
-import { type Reading, type ReadingTask, readWords } from "../../core/domain/text/display/reading.js";
+import { LRUCache } from "lru-cache";
+import type { Punctuation } from "../../core/domain/text/display/marks.js";
+import {
+  isPunctuated,
+  type Reading,
+  type ReadingTask,
+  readWords,
+} from "../../core/domain/text/display/reading.js";
 import { punctuationFamilyOf } from "../models/families.js";
 import type { PunctuationManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
@@ -6,21 +13,48 @@ import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
 import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 
-/** A text to read, with its model, which is the same in all tasks of a thread. */
-export interface ThreadTask {
-  readonly task: ReadingTask;
+/** A text to read, or a window of a text that grows, with the model, which is the same in all tasks of a thread. */
+export type ThreadTask = {
   /** Null for the shipped model. */
   readonly model: ModelPackage<PunctuationManifest> | null;
+} & ({ readonly task: ReadingTask; readonly text: number | null } | { readonly window: TextWindow });
+
+/** A window of a growing text, by its number in the text. */
+export interface TextWindow {
+  readonly text: number;
+  readonly nth: number;
+  readonly words: readonly string[];
+  readonly pauses: Float32Array;
 }
 
+/** Growing texts that are kept. More than that are read again when they are complete. */
+const KEPT_TEXTS = 200;
+
 let loading: Promise<PunctuationModel> | null = null;
+/** Windows of growing texts that have been read. */
+const begun = new LRUCache<number, Punctuation[]>({ max: KEPT_TEXTS });
 endAfterMicrotasks();
 
-export default async function run({ task, model }: ThreadTask): Promise<Reading> {
-  const isPunctuated = task.display && task.isWritten !== true;
+export default async function run({ model, ...work }: ThreadTask): Promise<Reading | null> {
+  if ("window" in work) {
+    loading ??= load(model);
+    await readAhead(await loading, work.window);
+    return null;
+  }
+  const { task, text } = work;
+  const windows = text === null ? [] : (begun.get(text) ?? []);
+  if (text !== null) begun.delete(text);
+  if (!isPunctuated(task)) return readWords(task, null);
   loading ??= load(model);
-  const punctuation = isPunctuated ? await (await loading).read(task.words, task.pauses) : null;
-  return readWords(task, punctuation);
+  return readWords(task, await (await loading).read(task.words, task.pauses, windows));
+}
+
+async function readAhead(model: PunctuationModel, { text, nth, words, pauses }: TextWindow): Promise<void> {
+  const read = await model.readWindow?.(words, pauses);
+  if (read === undefined) return;
+  const windows = begun.get(text) ?? [];
+  windows[nth] = read;
+  begun.set(text, windows);
 }
 
 function load(model: ThreadTask["model"]): Promise<PunctuationModel> {

@@ -13,9 +13,13 @@ import { readableTranscript } from "../../actors/transcription/readable-transcri
 import { TranscriptionSession } from "../../actors/transcription/session.js";
 import { joinedChannels } from "../../actors/transcription/split-channels.js";
 import type { Catalog, HearingModel, ModelList } from "../../core/domain/catalog/catalog.js";
-import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
+import type {
+  FileLength,
+  FileTranscript,
+  TranscribedSegment,
+} from "../../core/domain/decoding/transcript.js";
 import { ServiceError } from "../../core/domain/errors.js";
-import { type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
+import { isPunctuated, type ReadingOptions, readWords } from "../../core/domain/text/display/reading.js";
 import { creditsFor } from "../../core/domain/usage/tariff.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
@@ -165,10 +169,20 @@ export function unbilledTranscription(parts: ConversationParts) {
     const file = { path, spoolFolder, room, channels };
     const span = caller.span ?? NO_SPAN;
     const shared = { onLength, onProgress, isLater, hotWords, speakers };
+    const readingOptions = reading === null ? null : readingBy(catalog.hearing, model, reading);
+    // Only a file's single text is read while it grows.
+    const growing =
+      readingOptions !== null && channels === "mix" && isPunctuated(readingOptions)
+        ? (reader.begin?.() ?? null)
+        : null;
+    const hearSegments = (segments: readonly TranscribedSegment[]) => {
+      growing?.add(segments.flatMap(({ words }) => words));
+      onSegments?.(segments);
+    };
     const read = async (transcript: FileTranscript) =>
-      reading === null
+      readingOptions === null
         ? transcript
-        : await readableTranscript(transcript, readingBy(catalog.hearing, model, reading), reader);
+        : await readableTranscript(transcript, readingOptions, growing ?? reader);
     return new TranscriptionSession(systemClock, (signal) =>
       inSpan(span.child("file"), (work) =>
         withDecodedFile(engines.decoder, file, signal, (wavPath) => {
@@ -178,7 +192,7 @@ export function unbilledTranscription(parts: ConversationParts) {
             async (engine) => {
               const options = { ...shared, span: work };
               return channels === "mix"
-                ? [await engine.transcribe(wavPath, signal, { ...options, onSegments })]
+                ? [await engine.transcribe(wavPath, signal, { ...options, onSegments: hearSegments })]
                 : await engine.transcribeChannels(wavPath, signal, options);
             },
             caller.onModelWait,

@@ -126,7 +126,7 @@ export const MODULES: readonly Module[] = [
     "native/reading",
     "the reading thread: punctuation, capitals and figures of transcripts",
     "core/domain core/ports native/models native/threads",
-    "piscina",
+    "piscina lru-cache",
   ),
   module(
     "native/transcription",

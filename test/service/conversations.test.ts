@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { WINDOW_WORDS } from "../../core/domain/text/display/text-windows.js";
 import { Metrics } from "../../core/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../core/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../core/ports/spool-room.js";
+import type { TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { ReadingThread } from "../../native/reading/reading-thread.js";
 import { THREAD_ENTRIES } from "../../src/service/base.js";
@@ -15,7 +17,7 @@ import { readMachine } from "../../src/service/machine.js";
 import { Placements } from "../../src/service/placements.js";
 import { planModels } from "../../src/service/worker-plan.js";
 import { readConfig } from "../../src/settings/settings.js";
-import { silence, wavOf } from "../support/audio.js";
+import { RATE_HZ, silence, speech, wavOf } from "../support/audio.js";
 import { temporaryFolder } from "../support/folders.js";
 import { FreeMeter } from "../support/free-meter.js";
 import { SILENT } from "../support/silent-log.js";
@@ -35,9 +37,25 @@ const REQUEST: SynthesisRequest = {
 let engines: Engines;
 let folder: string;
 let conversations: Conversations;
+/** The same, with a reader that reads texts only when they are complete. */
+let readingLast: Conversations;
 const metrics = new Metrics({ withProcess: false });
 const meter = new FreeMeter();
-const reader = new ReadingThread({ onFailure: assert.ifError });
+const thread = new ReadingThread({ onFailure: assert.ifError });
+let wordsAhead = 0;
+const reader: TranscriptReader = {
+  read: (task) => thread.read(task),
+  begin: () => {
+    const text = thread.begin();
+    return {
+      add: (words) => {
+        wordsAhead += words.length;
+        text.add(words);
+      },
+      read: (task) => text.read(task),
+    };
+  },
+};
 
 before(async () => {
   folder = await temporaryFolder();
@@ -47,12 +65,14 @@ before(async () => {
   const workers = await planModels(config, installed, readMachine());
   const placements = new Placements(config, new Map(), parts);
   engines = makeEngines({ ...parts, installed, workers, placements, tunings: {}, entries: THREAD_ENTRIES });
-  conversations = makeConversations({ ...parts, engines, reader, meter, catalog: installed.catalog });
+  const others = { ...parts, engines, meter, catalog: installed.catalog };
+  conversations = makeConversations({ ...others, reader });
+  readingLast = makeConversations({ ...others, reader: { read: (task) => thread.read(task) } });
 });
 
 after(async () => {
   await stopEngines(engines);
-  await reader.stop();
+  await thread.stop();
 });
 
 /** A caller from an organization, and how long its requests have waited for a model. */
@@ -115,4 +135,24 @@ test("a file is charged and counted by its seconds", async () => {
   const count = await counts();
   assert.equal(count("asr_file_audio_seconds_total"), 2);
   assert.equal(count('asr_file_rtf_count{model="svc-kk-ru-v2"}'), 1);
+});
+
+test("a file is read while it is transcribed, with the same text as at the end", async () => {
+  const path = join(folder, "long.wav");
+  const prompt = speech("asterisk-ru-core/conf-getconfno.flac");
+  const long = new Int16Array(25 * (prompt.length + RATE_HZ));
+  for (let nth = 0; nth < 25; nth++) long.set(prompt, nth * (prompt.length + RATE_HZ));
+  await writeFile(path, wavOf(long, RATE_HZ, 1));
+  const wishes = {
+    ...{ model: "svc-kk-ru-v2", hotWords: [] },
+    reading: { display: true, numerals: "auto", redact: [] },
+  } as const;
+  const { caller } = callerOf("org_1");
+  const read = await conversations.transcription(caller, path, wishes).transcript;
+  const words = read.segments.flatMap((segment) => segment.words);
+  assert.ok(words.length > WINDOW_WORDS, `${words.length} words`);
+  assert.equal(wordsAhead, words.length);
+  const last = await readingLast.transcription(caller, path, wishes).transcript;
+  assert.deepEqual(read.segments, last.segments);
+  assert.ok(read.segments.some(({ readable }) => readable?.some(({ word }) => /[.,]$/.test(word))));
 });

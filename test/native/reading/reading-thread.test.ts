@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pausesAfter } from "../../../core/domain/text/display/pauses.js";
 import type { ReadingTask } from "../../../core/domain/text/display/reading.js";
 import { readPackage } from "../../../native/models/find-packages.js";
 import type { PunctuationManifest } from "../../../native/models/manifest.js";
@@ -33,6 +34,42 @@ test("one thread reads many transcripts at a time, and restarts after it has sto
     assert.match(lineOf(reading), /^Он 15 марта заплатил 120 000 тенге\. Это много/);
   await reader.stop();
   assert.match(lineOf(await reader.read(TASK)), /^Он 15 марта/);
+  await reader.stop();
+});
+
+test("a text that grows is read as a complete one, also if the thread restarts meanwhile", async () => {
+  const reader = new ReadingThread({ onFailure: assert.ifError });
+  const spoken = Array.from({ length: 50 }, () => TASK.words).flat();
+  const words = spoken.map((word, nth) => {
+    const start = nth * 0.5 + Math.floor(nth / TASK.words.length);
+    return { word, start, end: start + 0.4 };
+  });
+  const task = { ...TASK, words: spoken, pauses: pausesAfter(words) };
+  const whole = await reader.read(task);
+  for (const restartsAt of [-1, 2]) {
+    const text = reader.begin();
+    for (let nth = 0; nth < 5; nth++) {
+      text.add(words.slice(nth * 80, (nth + 1) * 80));
+      if (nth === restartsAt) await reader.stop();
+    }
+    assert.deepEqual(await text.read(task), whole);
+  }
+  await reader.stop();
+});
+
+test("what was read of a growing text is used", async () => {
+  const reader = new ReadingThread({ onFailure: assert.ifError });
+  const timed = (word: string, nth: number) => ({ word, start: nth, end: nth + 0.9 });
+  const text = reader.begin();
+  // Read as questions, although the complete text says the same without them.
+  text.add(
+    Array.from({ length: 40 }, () => ["сколько", "это", "стоит"])
+      .flat()
+      .map(timed),
+  );
+  const words = Array.from({ length: 40 }, () => ["это", "много", "стоит"]).flat();
+  const task = { ...TASK, words, pauses: new Float32Array(words.length) };
+  assert.notDeepEqual(await text.read(task), await reader.read(task));
   await reader.stop();
 });
 

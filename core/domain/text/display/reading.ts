@@ -53,6 +53,11 @@ export interface Reading {
   readonly openWords: number;
 }
 
+/** Whether text gets marks and capitals from a model. */
+export function isPunctuated({ display, isWritten }: ReadingOptions): boolean {
+  return display && isWritten !== true;
+}
+
 /**
  * Makes words readable.
  *
