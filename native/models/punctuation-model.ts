@@ -7,14 +7,14 @@ export interface PunctuationModel {
    *
    * @param words lower case
    * @param pauses seconds after each word, -1 where unknown; models may ignore them
-   * @param begun what `readWindow` returned for windows of the text, by their numbers
+   * @param begun what `readStretch` returned for stretches of the text, by their numbers
    */
   read(
     words: readonly string[],
     pauses?: Float32Array | null,
     begun?: readonly (Punctuation | undefined)[],
   ): Promise<Punctuation>;
-  /** Reads a window of a text (`text-windows.ts`) that is not complete yet; absent in models with other windows. */
-  readWindow?(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation>;
+  /** Reads a stretch (`text-windows.ts`) of a text that is not complete yet; absent where that is impossible. */
+  readStretch?(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation>;
   release(): Promise<void>;
 }

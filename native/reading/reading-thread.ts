@@ -3,18 +3,18 @@ import type { Piscina } from "piscina";
 import type { TimedWord } from "../../core/domain/decoding/words.js";
 import { pausesAfter } from "../../core/domain/text/display/pauses.js";
 import { type Reading, type ReadingTask, readWords } from "../../core/domain/text/display/reading.js";
-import { certainWindow } from "../../core/domain/text/display/text-windows.js";
+import { certainStretch } from "../../core/domain/text/display/text-windows.js";
 import type { GrowingText, TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { PunctuationManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
-import type { TextWindow, ThreadTask } from "./worker.js";
+import type { TextStretch, ThreadTask } from "./worker.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
 /** Time without work after which the thread ends; the shipped model loads quickly. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
 
-type Work = { readonly task: ReadingTask; readonly text: number | null } | { readonly window: TextWindow };
+type Work = { readonly task: ReadingTask; readonly text: number | null } | { readonly stretch: TextStretch };
 
 export interface ReadingThreadOptions {
   /** Called when the thread fails a task, which is then done without the model. */
@@ -49,9 +49,9 @@ export class ReadingThread implements TranscriptReader {
     return {
       add: (added) => {
         for (const word of added) words.push(word);
-        for (let span = certainWindow(nth, words.length); span !== null; ) {
+        for (let span = certainStretch(nth, words.length); span !== null; ) {
           this.#readAhead(text, nth, words.slice(span[0], span[1] + 1));
-          span = certainWindow(++nth, words.length);
+          span = certainStretch(++nth, words.length);
         }
       },
       read: (task) => this.#read(task, text),
@@ -73,12 +73,12 @@ export class ReadingThread implements TranscriptReader {
     }
   }
 
-  /** @param words of the window, and the one after it, before which the last pause ends */
+  /** @param words of the stretch, and the one after it, before which the last pause ends */
   #readAhead(text: number, nth: number, words: readonly TimedWord[]): void {
     const pauses = pausesAfter(words).slice(0, -1);
-    const window = { text, nth, words: words.slice(0, -1).map(({ word }) => word), pauses };
+    const stretch = { text, nth, words: words.slice(0, -1).map(({ word }) => word), pauses };
     // The text is read again when it is complete, and that reports the failure.
-    this.#run({ window }).catch(() => {});
+    this.#run({ stretch }).catch(() => {});
   }
 
   async #run(work: Work): Promise<unknown> {

@@ -13,14 +13,14 @@ import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
 import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 
-/** A text to read, or a window of a text that grows, with the model, which is the same in all tasks of a thread. */
+/** A text to read, or a stretch of one that grows, with the model, which is the same in all tasks of a thread. */
 export type ThreadTask = {
   /** Null for the shipped model. */
   readonly model: ModelPackage<PunctuationManifest> | null;
-} & ({ readonly task: ReadingTask; readonly text: number | null } | { readonly window: TextWindow });
+} & ({ readonly task: ReadingTask; readonly text: number | null } | { readonly stretch: TextStretch });
 
-/** A window of a growing text, by its number in the text. */
-export interface TextWindow {
+/** Words of a growing text, by their number among its stretches (`text-windows.ts`). */
+export interface TextStretch {
   readonly text: number;
   readonly nth: number;
   readonly words: readonly string[];
@@ -31,30 +31,30 @@ export interface TextWindow {
 const KEPT_TEXTS = 200;
 
 let loading: Promise<PunctuationModel> | null = null;
-/** Windows of growing texts that have been read. */
+/** Stretches of growing texts that have been read. */
 const begun = new LRUCache<number, Punctuation[]>({ max: KEPT_TEXTS });
 endAfterMicrotasks();
 
 export default async function run({ model, ...work }: ThreadTask): Promise<Reading | null> {
-  if ("window" in work) {
+  if ("stretch" in work) {
     loading ??= load(model);
-    await readAhead(await loading, work.window);
+    await readAhead(await loading, work.stretch);
     return null;
   }
   const { task, text } = work;
-  const windows = text === null ? [] : (begun.get(text) ?? []);
+  const stretches = text === null ? [] : (begun.get(text) ?? []);
   if (text !== null) begun.delete(text);
   if (!isPunctuated(task)) return readWords(task, null);
   loading ??= load(model);
-  return readWords(task, await (await loading).read(task.words, task.pauses, windows));
+  return readWords(task, await (await loading).read(task.words, task.pauses, stretches));
 }
 
-async function readAhead(model: PunctuationModel, { text, nth, words, pauses }: TextWindow): Promise<void> {
-  const read = await model.readWindow?.(words, pauses);
+async function readAhead(model: PunctuationModel, { text, nth, words, pauses }: TextStretch): Promise<void> {
+  const read = await model.readStretch?.(words, pauses);
   if (read === undefined) return;
-  const windows = begun.get(text) ?? [];
-  windows[nth] = read;
-  begun.set(text, windows);
+  const stretches = begun.get(text) ?? [];
+  stretches[nth] = read;
+  begun.set(text, stretches);
 }
 
 function load(model: ThreadTask["model"]): Promise<PunctuationModel> {

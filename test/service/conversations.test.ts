@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { WINDOW_WORDS } from "../../core/domain/text/display/text-windows.js";
+import { STRETCH_WORDS } from "../../core/domain/text/display/text-windows.js";
 import { Metrics } from "../../core/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../core/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../core/ports/spool-room.js";
@@ -140,8 +140,8 @@ test("a file is charged and counted by its seconds", async () => {
 test("a file is read while it is transcribed, with the same text as at the end", async () => {
   const path = join(folder, "long.wav");
   const prompt = speech("asterisk-ru-core/conf-getconfno.flac");
-  const long = new Int16Array(25 * (prompt.length + RATE_HZ));
-  for (let nth = 0; nth < 25; nth++) long.set(prompt, nth * (prompt.length + RATE_HZ));
+  const long = new Int16Array(50 * (prompt.length + RATE_HZ));
+  for (let nth = 0; nth < 50; nth++) long.set(prompt, nth * (prompt.length + RATE_HZ));
   await writeFile(path, wavOf(long, RATE_HZ, 1));
   const wishes = {
     ...{ model: "svc-kk-ru-v2", hotWords: [] },
@@ -150,7 +150,7 @@ test("a file is read while it is transcribed, with the same text as at the end",
   const { caller } = callerOf("org_1");
   const read = await conversations.transcription(caller, path, wishes).transcript;
   const words = read.segments.flatMap((segment) => segment.words);
-  assert.ok(words.length > WINDOW_WORDS, `${words.length} words`);
+  assert.ok(words.length > STRETCH_WORDS, `${words.length} words`);
   assert.equal(wordsAhead, words.length);
   const last = await readingLast.transcription(caller, path, wishes).transcript;
   assert.deepEqual(read.segments, last.segments);

@@ -7,7 +7,12 @@ import {
   type Punctuation,
   type Stop,
 } from "../../../core/domain/text/display/marks.js";
-import { OVERLAP_WORDS, windowsOf } from "../../../core/domain/text/display/text-windows.js";
+import {
+  OVERLAP_WORDS,
+  stretchesOf,
+  type WordSpan,
+  windowsOf,
+} from "../../../core/domain/text/display/text-windows.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph } from "../graph-interface.js";
 import type { PunctuationManifest } from "../manifest.js";
@@ -30,6 +35,7 @@ export class Punctuator implements PunctuationModel {
     const session = await InferenceSession.create(join(folder, "marks.onnx"), {
       executionProviders: ["cpu"],
       graphOptimizationLevel: "all",
+      // With two, a text takes twice the CPU time.
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
       extra: { session: { intra_op: { allow_spinning: "0" } } },
@@ -52,8 +58,7 @@ export class Punctuator implements PunctuationModel {
   }
 
   /**
-   * Reads a text of any length, window by window: several in a run take as long, and a window's result would
-   * depend on the others.
+   * Reads a text of any length, stretch by stretch, so that the result does not depend on when each was read.
    *
    * @param words lower case
    * @param pauses seconds after each word, -1 where unknown
@@ -63,32 +68,54 @@ export class Punctuator implements PunctuationModel {
     pauses: Float32Array | null = null,
     begun: readonly (Punctuation | undefined)[] = [],
   ): Promise<Punctuation> {
-    const decided: Punctuation = { marks: [], cases: [], stops: [] };
-    for (const [nth, [first, end]] of windowsOf(words.length).entries()) {
-      const read =
-        begun[nth] ?? (await this.readWindow(words.slice(first, end), pauses?.subarray(first, end) ?? null));
-      const from = decided.marks.length - first;
-      const to = end - first - (end === words.length ? 0 : OVERLAP_WORDS / 2);
-      (decided.marks as Mark[]).push(...read.marks.slice(from, to));
-      (decided.cases as Case[]).push(...read.cases.slice(from, to));
-      (decided.stops as Stop[]).push(...read.stops.slice(from, to));
-    }
-    return decided;
+    const stretches = stretchesOf(words.length);
+    const read: Punctuation[] = [];
+    for (const [nth, [first, end]] of stretches.entries())
+      read.push(
+        begun[nth] ?? (await this.readStretch(words.slice(first, end), pauses?.subarray(first, end) ?? null)),
+      );
+    return joined(stretches, read);
   }
 
-  async readWindow(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation> {
-    const count = words.length;
-    if (count === 0) return { marks: [], cases: [], stops: [] };
-    const embedded = new Float32Array(count * WORD_WIDTH);
-    for (const [at, word] of words.entries()) this.#words.embed(word, embedded, at * WORD_WIDTH);
+  async readStretch(words: readonly string[], pauses: Float32Array | null): Promise<Punctuation> {
+    if (words.length === 0) return { marks: [], cases: [], stops: [] };
+    const windows = windowsOf(words.length);
+    const rows = windows.length;
+    const width = windows[0]![1];
+    const embedded = new Float32Array(rows * width * WORD_WIDTH);
+    const timed = new Float32Array(rows * width).fill(-1);
+    for (const [row, [first, end]] of windows.entries()) {
+      if (pauses !== null) timed.set(pauses.subarray(first, end), row * width);
+      for (let at = 0; at < width; at++)
+        this.#words.embed(words[first + at]!, embedded, (row * width + at) * WORD_WIDTH);
+    }
     const { marks, cases } = await this.#graph.run({
-      embedded: new Tensor("float32", embedded, [1, count, WORD_WIDTH]),
-      pauses: new Tensor("float32", pauses?.slice() ?? new Float32Array(count).fill(-1), [1, count]),
+      embedded: new Tensor("float32", embedded, [rows, width, WORD_WIDTH]),
+      pauses: new Tensor("float32", timed, [rows, width]),
     });
-    return decidePunctuation(marks!.data as Float32Array, cases!.data as Float32Array);
+    const part = ({ data, size }: Tensor, row: number) =>
+      (data as Float32Array).subarray((row * size) / rows, ((row + 1) * size) / rows);
+    return joined(
+      windows,
+      windows.map((_, row) => decidePunctuation(part(marks!, row), part(cases!, row))),
+    );
   }
 
   async release(): Promise<void> {
     await this.#graph.release();
   }
+}
+
+/** Joins results of overlapping spans of a text, in the middle of each overlap. */
+function joined(spans: readonly WordSpan[], read: readonly Punctuation[]): Punctuation {
+  const text: { marks: Mark[]; cases: Case[]; stops: Stop[] } = { marks: [], cases: [], stops: [] };
+  for (const [nth, [first, end]] of spans.entries()) {
+    const { marks, cases, stops } = read[nth]!;
+    const from = text.marks.length - first;
+    const to = end - first - (nth === spans.length - 1 ? 0 : OVERLAP_WORDS / 2);
+    text.marks.push(...marks.slice(from, to));
+    text.cases.push(...cases.slice(from, to));
+    text.stops.push(...stops.slice(from, to));
+  }
+  return text;
 }

@@ -39,7 +39,7 @@ test("one thread reads many transcripts at a time, and restarts after it has sto
 
 test("a text that grows is read as a complete one, also if the thread restarts meanwhile", async () => {
   const reader = new ReadingThread({ onFailure: assert.ifError });
-  const spoken = Array.from({ length: 50 }, () => TASK.words).flat();
+  const spoken = Array.from({ length: 100 }, () => TASK.words).flat();
   const words = spoken.map((word, nth) => {
     const start = nth * 0.5 + Math.floor(nth / TASK.words.length);
     return { word, start, end: start + 0.4 };
@@ -49,7 +49,7 @@ test("a text that grows is read as a complete one, also if the thread restarts m
   for (const restartsAt of [-1, 2]) {
     const text = reader.begin();
     for (let nth = 0; nth < 5; nth++) {
-      text.add(words.slice(nth * 80, (nth + 1) * 80));
+      text.add(words.slice(nth * 180, (nth + 1) * 180));
       if (nth === restartsAt) await reader.stop();
     }
     assert.deepEqual(await text.read(task), whole);
@@ -63,11 +63,11 @@ test("what was read of a growing text is used", async () => {
   const text = reader.begin();
   // Read as questions, although the complete text says the same without them.
   text.add(
-    Array.from({ length: 40 }, () => ["сколько", "это", "стоит"])
+    Array.from({ length: 100 }, () => ["сколько", "это", "стоит"])
       .flat()
       .map(timed),
   );
-  const words = Array.from({ length: 40 }, () => ["это", "много", "стоит"]).flat();
+  const words = Array.from({ length: 100 }, () => ["это", "много", "стоит"]).flat();
   const task = { ...TASK, words, pauses: new Float32Array(words.length) };
   assert.notDeepEqual(await text.read(task), await reader.read(task));
   await reader.stop();

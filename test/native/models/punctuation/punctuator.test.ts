@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { corpusLines } from "../../../../bench/support/corpora.js";
 import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
-import { windowsOf } from "../../../../core/domain/text/display/text-windows.js";
+import { stretchesOf } from "../../../../core/domain/text/display/text-windows.js";
 import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
 
 /** The number of lines that are joined without their boundaries, as from a recogniser. */
@@ -76,20 +76,20 @@ test("reads long texts in windows that agree with a text read at once", async ()
   assert.ok(differing.length <= 1, `${differing.length} of 60 marks differ`);
 });
 
-test("windows that were read before the text was complete are not read again", async () => {
-  const words = Array.from({ length: 200 }, (_, nth) => (nth % 7 === 6 ? "сегодня" : "погода"));
+test("stretches that were read before the text was complete are not read again", async () => {
+  const words = Array.from({ length: 700 }, (_, nth) => (nth % 7 === 6 ? "сегодня" : "погода"));
   const pauses = Float32Array.from(words, (_, nth) => (nth % 7 === 6 ? 0.7 : 0));
   const whole = await punctuator.read(words, pauses);
   const begun = await Promise.all(
-    windowsOf(words.length)
+    stretchesOf(words.length)
       .slice(0, -1)
-      .map(([first, end]) => punctuator.readWindow(words.slice(first, end), pauses.subarray(first, end))),
+      .map(([first, end]) => punctuator.readStretch(words.slice(first, end), pauses.subarray(first, end))),
   );
   assert.ok(begun.length > 1);
   assert.deepEqual(await punctuator.read(words, pauses, begun), whole);
   const others = begun.map((read) => ({ ...read, marks: read.marks.map(() => "?" as const) }));
   const read = await punctuator.read(words, pauses, others);
-  assert.deepEqual(new Set(read.marks.slice(0, 100)), new Set(["?"]));
+  assert.deepEqual(new Set(read.marks.slice(0, 400)), new Set(["?"]));
   assert.deepEqual(await punctuator.read(words, pauses, [undefined, ...begun.slice(1)]), whole);
 });
 
