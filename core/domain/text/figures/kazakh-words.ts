@@ -27,9 +27,12 @@ const STEMS: ReadonlyMap<string, NumberWord> = new Map([
 const CHANGED_STEMS: ReadonlyMap<string, string> = new Map([["қырқ", "қырық"]]);
 const ORDINAL = /^(?:с?[ыі]нш[ыі]|нш[ыі])(.*)$/;
 const LONGEST_STEM = 8;
+/** First letters of all stems, which most other words do not have. */
+const BEGINNINGS: ReadonlySet<string> = new Set([...STEMS.keys()].map((stem) => stem.slice(0, 2)));
 
 /** Parses a lower-case word as a number word; null if it is not one. */
 export function kazakhNumberWord(word: string): KazakhNumberWord | null {
+  if (!BEGINNINGS.has(word.slice(0, 2))) return null;
   for (let length = Math.min(word.length, LONGEST_STEM); length >= 2; length--) {
     const written = word.slice(0, length);
     const stem = CHANGED_STEMS.get(written) ?? written;
