@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
@@ -6,6 +7,8 @@ import { liveOpen } from "./live-open.js";
 import { type Percentiles, percentiles } from "./percentiles.js";
 
 const RING_SAMPLES = 2 ** 21;
+/** The process is idle if it uses less than this share of a core for this time. */
+const IDLE = { ms: 50, share: 0.1 } as const;
 
 export interface QuietRound {
   readonly sessions: number;
@@ -86,6 +89,8 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
   await feed(stepper, rings, clock, { seconds, pcm, frameSamples, frameMs });
   const { user, system } = process.cpuUsage(before);
   const backlogs = rings.map((ring) => ring.written - ring.cursor);
+  for (const session of rings.keys()) stepper.onMessage({ type: "close", session });
+  await untilIdle();
   return {
     sessions,
     wantsPartials,
@@ -96,6 +101,16 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
     finalMs: percentiles(finalMs),
     backlogSeconds: Math.max(...backlogs) / sampleRateHz,
   };
+}
+
+/** Waits for the work of an overloaded round, which would slow down the next one. */
+async function untilIdle(): Promise<void> {
+  for (;;) {
+    const before = process.cpuUsage();
+    await setTimeout(IDLE.ms);
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1_000 < IDLE.share * IDLE.ms) return;
+  }
 }
 
 /** Writes the recordings at the pace of speech, each session from another position, and runs rounds. */
