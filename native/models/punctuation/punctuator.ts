@@ -106,16 +106,20 @@ export class Punctuator implements PunctuationModel {
   }
 }
 
-/** Joins results of overlapping spans of a text, in the middle of each overlap. */
+/**
+ * Joins results of overlapping spans of a text, in the middle of each overlap: the mark between two words from
+ * the span that chooses the case of the second.
+ */
 function joined(spans: readonly WordSpan[], read: readonly Punctuation[]): Punctuation {
   const text: { marks: Mark[]; cases: Case[]; stops: Stop[] } = { marks: [], cases: [], stops: [] };
   for (const [nth, [first, end]] of spans.entries()) {
     const { marks, cases, stops } = read[nth]!;
+    const isLast = nth === spans.length - 1;
+    const cut = end - first - (isLast ? 0 : OVERLAP_WORDS / 2);
+    text.cases.push(...cases.slice(text.cases.length - first, cut));
     const from = text.marks.length - first;
-    const to = end - first - (nth === spans.length - 1 ? 0 : OVERLAP_WORDS / 2);
-    text.marks.push(...marks.slice(from, to));
-    text.cases.push(...cases.slice(from, to));
-    text.stops.push(...stops.slice(from, to));
+    text.marks.push(...marks.slice(from, isLast ? cut : cut - 1));
+    text.stops.push(...stops.slice(from, isLast ? cut : cut - 1));
   }
   return text;
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { corpusLines } from "../../../../bench/support/corpora.js";
 import { displayedWords, displayLine } from "../../../../core/domain/text/display/display-text.js";
-import { stretchesOf } from "../../../../core/domain/text/display/text-windows.js";
+import type { Case, Mark, Punctuation } from "../../../../core/domain/text/display/marks.js";
+import { STRETCH_WORDS, stretchesOf } from "../../../../core/domain/text/display/text-windows.js";
 import { Punctuator } from "../../../../native/models/punctuation/punctuator.js";
 
 /** The number of lines that are joined without their boundaries, as from a recogniser. */
@@ -91,6 +92,20 @@ test("stretches that were read before the text was complete are not read again",
   const read = await punctuator.read(words, pauses, others);
   assert.deepEqual(new Set(read.marks.slice(0, 400)), new Set(["?"]));
   assert.deepEqual(await punctuator.read(words, pauses, [undefined, ...begun.slice(1)]), whole);
+});
+
+test("where stretches are joined, a mark and the case of the next word agree", async () => {
+  const words = Array.from({ length: 700 }, () => "погода");
+  const all = (mark: Mark, wordCase: Case): Punctuation => ({
+    marks: Array.from({ length: STRETCH_WORDS }, () => mark),
+    cases: Array.from({ length: STRETCH_WORDS }, () => wordCase),
+    stops: Array.from({ length: STRETCH_WORDS }, () => "."),
+  });
+  const { marks, cases } = await punctuator.read(words, null, [all(",", "lower"), all(".", "capital")]);
+  assert.equal(marks.length, words.length);
+  const change = cases.indexOf("capital");
+  assert.ok(change > 0);
+  assert.deepEqual([marks[change - 2], marks[change - 1]], [",", "."]);
 });
 
 test("returns nothing for no words", async () => {
