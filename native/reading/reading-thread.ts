@@ -7,14 +7,12 @@ import { certainStretch } from "../../core/domain/text/display/text-windows.js";
 import type { GrowingText, TranscriptReader } from "../../core/ports/transcript-reader.js";
 import type { PunctuationManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
-import type { TextStretch, ThreadTask } from "./worker.js";
+import type { ReadingWork, ThreadTask } from "./worker.js";
 
 const ENTRY = new URL("./worker.js", import.meta.url);
 /** Time without work after which the thread ends; the shipped model loads quickly. */
 const IDLE_MS = 60_000;
 const QUEUE_CAPACITY = 10_000;
-
-type Work = { readonly task: ReadingTask; readonly text: number | null } | { readonly stretch: TextStretch };
 
 export interface ReadingThreadOptions {
   /** Called when the thread fails a task, which is then done without the model. */
@@ -81,7 +79,7 @@ export class ReadingThread implements TranscriptReader {
     this.#run({ stretch }).catch(() => {});
   }
 
-  async #run(work: Work): Promise<unknown> {
+  async #run(work: ReadingWork): Promise<unknown> {
     this.#opened ??= this.#open();
     const pool = await this.#opened;
     return new Promise((resolve, reject) => {

@@ -13,11 +13,16 @@ import { Punctuator } from "../models/punctuation/punctuator.js";
 import type { PunctuationModel } from "../models/punctuation-model.js";
 import { endAfterMicrotasks } from "../threads/uncaught-errors.js";
 
-/** A text to read, or a stretch of one that grows, with the model, which is the same in all tasks of a thread. */
-export type ThreadTask = {
+/** A text to read, with the number under which it grew, or a stretch of one that grows. */
+export type ReadingWork =
+  | { readonly task: ReadingTask; readonly text: number | null }
+  | { readonly stretch: TextStretch };
+
+/** Work with its model, which is the same in all tasks of a thread. */
+export type ThreadTask = ReadingWork & {
   /** Null for the shipped model. */
   readonly model: ModelPackage<PunctuationManifest> | null;
-} & ({ readonly task: ReadingTask; readonly text: number | null } | { readonly stretch: TextStretch });
+};
 
 /** Words of a growing text, by their number among its stretches (`text-windows.ts`). */
 export interface TextStretch {
