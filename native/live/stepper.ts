@@ -210,13 +210,13 @@ export class LiveStepper {
       }
       group.clear();
     }
+    const onRead = (read: ReadChunk) => this.#takeRead(read);
     if (this.#finals.hasPending) {
-      await this.#finals.runPending();
+      await this.#finals.runPending(this.#readings?.beside(this.#active, onRead) ?? null);
       hasWorked = true;
     }
     if (this.#readings === null) return hasWorked;
-    const { hasPending } = this.#finals;
-    return (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked;
+    return (await this.#readings.run(this.#active, this.#finals.hasPending, onRead)) || hasWorked;
   }
 
   #takeRead(read: ReadChunk): void {
