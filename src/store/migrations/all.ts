@@ -18,6 +18,7 @@ import { jobs } from "./0016-jobs.js";
 import { keyLimits } from "./0017-key-limits.js";
 import { lowBalances } from "./0018-low-balances.js";
 import { vocabularies } from "./0019-vocabularies.js";
+import { nextJob } from "./0020-next-job.js";
 
 /** All migrations in order. New ones are added at the end; released ones are never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyLimits,
   lowBalances,
   vocabularies,
+  nextJob,
 ];
