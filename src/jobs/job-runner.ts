@@ -31,8 +31,8 @@ export interface JobRunnerParts {
     wishes: FileWishes,
     onLength: (length: FileLength) => Promise<void>,
   ) => JobWork;
-  /** Requests, which reading a job's audio lets pass. */
-  readonly requests: Pick<OngoingRequests, "behind">;
+  /** Requests, which reading a job's audio and storing its result let pass. */
+  readonly requests: Pick<OngoingRequests, "behind" | "pass">;
   readonly urls: UrlSource;
   readonly spoolDir: string;
   readonly room: SpoolRoom;
@@ -187,7 +187,7 @@ export class JobRunner {
   }
 
   async #charged(run: JobRun, path: string, signal: AbortSignal, progress: ProgressOfRun) {
-    const { meter, transcribe, queue, observer } = this.#parts;
+    const { meter, transcribe, queue, requests, observer } = this.#parts;
     const { model, hotWords, reading, speakers, channels = "mix" } = run.options;
     const identity = { keyId: run.keyId, organizationId: run.organizationId, tier: "paid" } as const;
     const holdId = holdIdOf(run);
@@ -211,6 +211,7 @@ export class JobRunner {
       const held = hold as Hold | null;
       if (held === null) throw new Error("Cannot charge for a job whose length was not reported");
       const result = await resultOf(transcript, { holdId, units, credits: held.credits });
+      await requests.pass(signal);
       const outcome = (await this.#persist(run, () => queue.finish(run, result))) ?? "not-ours";
       if (outcome === "done") observer.transcribed(transcript);
       return outcome;
