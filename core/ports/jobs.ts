@@ -88,6 +88,7 @@ export interface JobCounts {
 export interface JobQueue {
   /** Takes the next job; null if there is none. */
   take(): Promise<JobRun | null>;
+  /** Returns the parts of a job's audio; each is valid until the next is requested. */
   audioOf(run: JobRun): AsyncIterable<Uint8Array>;
   /** Records progress. False if another run of the job has started. */
   progress(run: JobRun, share: number): Promise<boolean>;

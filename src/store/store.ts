@@ -25,6 +25,7 @@ import { UsedTokens } from "./accounts/used-tokens.js";
 import { sessionPlaces } from "./accounts/users.js";
 import { PostgresVocabularies } from "./accounts/vocabularies.js";
 import { ensureDevelopmentKey } from "./development-key.js";
+import { AudioReader } from "./jobs/audio-reader.js";
 import { type JobLimits, openJobs, type StoredJobs } from "./jobs/open-jobs.js";
 import { Accounts } from "./ledger/accounts.js";
 import { HoldChanges } from "./ledger/hold-changes.js";
@@ -128,6 +129,7 @@ export class Store {
   readonly #attempts: PostgresAttempts;
   readonly #usedTokens: UsedTokens;
   readonly #idempotencyKeys: IdempotencyKeys;
+  readonly #jobAudio: AudioReader;
   #meter: PostgresUsageMeter | null = null;
   #idempotency: PostgresIdempotency | null = null;
   #closing: Promise<void> | null = null;
@@ -167,6 +169,7 @@ export class Store {
     this.tokenUses = this.#usedTokens;
     this.vocabularies = new PostgresVocabularies(sql);
     this.#idempotencyKeys = new IdempotencyKeys(sql);
+    this.#jobAudio = new AudioReader(parts.database.target);
   }
 
   /** Derives a secret for one purpose. It is the same on all services with this pepper. */
@@ -209,7 +212,8 @@ export class Store {
   openJobs(serviceId: string, limits: JobLimits, onQueued: () => void): StoredJobs {
     const { sql, log, queueSchema } = this.#parts;
     const derive = (purpose: string) => this.secretFor(purpose);
-    return openJobs({ sql, queueSchema, serviceId, limits, derive, log, onQueued });
+    const audio = this.#jobAudio;
+    return openJobs({ sql, audio, queueSchema, serviceId, limits, derive, log, onQueued });
   }
 
   /** Lists the organizations with responses on disk, by the ID of the request that produced each response. */
@@ -244,6 +248,7 @@ export class Store {
   async #close(): Promise<void> {
     await this.#idempotency?.close();
     await this.#meter?.close();
+    await this.#jobAudio.stop();
     await this.#parts.sql.end({ timeout: CLOSE_WITHIN_S });
     await this.#parts.database.release();
   }

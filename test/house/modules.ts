@@ -96,7 +96,7 @@ export const MODULES: readonly Module[] = [
     "native/threads",
     "worker handles, and what is said to workers",
     `${BASE} core/ports native/models`,
-    "threads tools",
+    "piscina threads tools",
   ),
   module(
     "native/devices",
@@ -126,7 +126,7 @@ export const MODULES: readonly Module[] = [
     "native/reading",
     "the reading thread: punctuation, capitals and figures of transcripts",
     "core/domain core/ports native/models native/threads",
-    "piscina lru-cache",
+    "lru-cache",
   ),
   module(
     "native/transcription",
@@ -225,7 +225,7 @@ export const MODULES: readonly Module[] = [
   module(
     "src/store/jobs",
     "jobs, their audio and their queue",
-    `${BASE} core/observe core/protocol core/ports src/store/postgres src/store/ledger`,
+    `${BASE} core/observe core/protocol core/ports native/threads src/store/postgres src/store/ledger`,
     "postgres pg-boss crypto",
   ),
   module(

@@ -1,6 +1,7 @@
 import type { Sql } from "postgres";
 import type { Log } from "../../../core/observe/log.js";
 import type { JobQueue, Jobs, WebhookQueue } from "../../../core/ports/jobs.js";
+import type { AudioReader } from "./audio-reader.js";
 import { PostgresJobQueue } from "./postgres-job-queue.js";
 import { type JobLimits, PostgresJobs } from "./postgres-jobs.js";
 import { openQueue } from "./queue.js";
@@ -17,6 +18,7 @@ export interface StoredJobs {
 
 export function openJobs(parts: {
   readonly sql: Sql;
+  readonly audio: AudioReader;
   readonly queueSchema: string;
   readonly serviceId: string;
   readonly limits: JobLimits;
@@ -25,12 +27,12 @@ export function openJobs(parts: {
   readonly log: Log;
   readonly onQueued: () => void;
 }): StoredJobs {
-  const { sql, queueSchema, serviceId, limits, derive, log, onQueued } = parts;
+  const { sql, audio, queueSchema, serviceId, limits, derive, log, onQueued } = parts;
   const boss = openQueue(sql, queueSchema);
   const secrets = new WebhookSecrets(sql, derive);
   const storing = new Set<string>();
   return {
     jobs: new PostgresJobs({ sql, boss, serviceId, limits, secrets, storing, log, onQueued }),
-    queue: new PostgresJobQueue({ sql, boss, serviceId, secrets, storing, keptMs: limits.keptMs }),
+    queue: new PostgresJobQueue({ sql, boss, audio, serviceId, secrets, storing, keptMs: limits.keptMs }),
   };
 }

@@ -11,6 +11,7 @@ import type {
 } from "../../../core/ports/jobs.js";
 import { postHold, retryingConflicts, voidLeftHold } from "../ledger/holds.js";
 import { announceEnd, type StoredWebhook, webhookId } from "./announce.js";
+import type { AudioReader } from "./audio-reader.js";
 import { jobId, ownUuid } from "./job-rows.js";
 import { TRANSCRIPTIONS, through, WEBHOOKS } from "./queue.js";
 import type { WebhookSecrets } from "./webhook-secrets.js";
@@ -18,6 +19,7 @@ import type { WebhookSecrets } from "./webhook-secrets.js";
 export interface PostgresJobQueueParts {
   readonly sql: Sql;
   readonly boss: PgBoss;
+  readonly audio: AudioReader;
   readonly serviceId: string;
   readonly secrets: WebhookSecrets;
   /** Jobs whose audio this service is storing. */
@@ -69,23 +71,8 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
     });
   }
 
-  async *audioOf(run: JobRun): AsyncGenerator<Uint8Array, void, undefined> {
-    const { sql } = this.#parts;
-    for (let part = 0; ; part++) {
-      // The driver asks for text, but not for a cursor's: the hexadecimal digits of 1 MiB would keep the thread
-      // that serves requests busy for 10 ms. These statements are one transaction, and cannot have parameters.
-      const results = await sql
-        .unsafe(
-          `declare audio binary cursor for
-             select bytes from job_audio where job_id = '${ownUuid(run)}' and part = ${part};
-           fetch from audio;
-           close audio`,
-        )
-        .raw();
-      const [row] = (results as unknown as readonly (readonly Uint8Array[][])[])[1]!;
-      if (row === undefined) return;
-      yield row[0]!;
-    }
+  audioOf(run: JobRun): AsyncIterable<Uint8Array> {
+    return this.#parts.audio.parts(ownUuid(run));
   }
 
   async progress(run: JobRun, share: number): Promise<boolean> {
@@ -107,9 +94,10 @@ export class PostgresJobQueue implements JobQueue, WebhookQueue {
               expires_at = now() + ${keptMs}::float8 * interval '1 millisecond'
             where ${this.#isRun(transaction, run)} returning id`;
           if (rows.length === 0) throw new Undone("not-ours");
+          // Before the account is locked: it takes 10 ms, for which the organization's requests would wait.
+          await transaction`delete from job_audio where job_id = ${uuid}`;
           const charged = await postHold(transaction, { id: holdId, units, state: "settled" });
           if (charged === null) throw new Undone("hold-lost");
-          await transaction`delete from job_audio where job_id = ${uuid}`;
           await announceEnd(transaction, boss, uuid);
           return "done" as const;
         }),

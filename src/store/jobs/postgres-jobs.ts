@@ -6,6 +6,7 @@ import type { Log } from "../../../core/observe/log.js";
 import type { Jobs, NewJob, Submitted, WebhookSecret } from "../../../core/ports/jobs.js";
 import { orUnavailable } from "../postgres/within.js";
 import { announceEnd } from "./announce.js";
+import { PART_BYTES } from "./audio-reader.js";
 import { type JobRow, jobColumns, toJob, uuidOf } from "./job-rows.js";
 import { TRANSCRIPTIONS, through } from "./queue.js";
 import type { WebhookSecrets } from "./webhook-secrets.js";
@@ -32,8 +33,6 @@ export interface PostgresJobsParts {
   readonly onQueued: () => void;
 }
 
-/** Size of a row of audio. A statement with one row takes a few milliseconds. */
-const PART_BYTES = 2 ** 20;
 const UNAVAILABLE = "jobs are not available at the moment";
 
 type Claim = { readonly type: "claimed" } | Exclude<Submitted, { readonly type: "submitted" }>;

@@ -12,7 +12,7 @@ const REACHABLE_POLL_MS = 500;
 const NUMBERS = { to: 20, from: [20, 1700], parse: Number, serialize: String };
 
 /** Creates a pool of connections, opened on demand. */
-export function connect(target: PostgresConnection | string, log: Log): Sql {
+export function connect(target: PostgresConnection | string, log: Pick<Log, "debug">): Sql {
   const options = {
     max: MAX_CONNECTIONS,
     types: { numbers: NUMBERS },

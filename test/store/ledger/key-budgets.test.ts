@@ -10,6 +10,7 @@ import { systemClock } from "../../../core/ports/clock.js";
 import type { JobRun } from "../../../core/ports/jobs.js";
 import type { LiveFunds, UsageReference } from "../../../core/ports/usage-meter.js";
 import { ApiKeys } from "../../../src/store/accounts/api-keys.js";
+import { AudioReader } from "../../../src/store/jobs/audio-reader.js";
 import { openJobs } from "../../../src/store/jobs/open-jobs.js";
 import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
@@ -224,6 +225,7 @@ test("a lost run of a job leaves the credits of its key's cap to the next run", 
     queueSchema: await queueSchemaOf(ledger.sql),
     serviceId: meter.serviceId,
     limits: { waitingMost: 10, storageBytes: 2 ** 20, keptMs: 3_600_000 },
+    audio: new AudioReader(""),
     derive: () => new Uint8Array(32),
     log: SILENT,
     onQueued: () => {},
