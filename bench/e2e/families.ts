@@ -50,7 +50,7 @@ const BESIDE = {
 const REACHES_P95_MS = [1_000, 2_000] as const;
 /** Windows in a manifest that are longer than the longest utterance. */
 const WHOLE = { strideSeconds: 30, overlapSeconds: 0.8 };
-const COUNTS = [1, 8, 16, 24];
+const COUNTS = [1, 8, 16, 24, 32];
 /** Numbers of sessions with long utterances. */
 const LONG_COUNTS = [1, 8];
 /** Sentences without commas, at which voices pause. */
@@ -80,6 +80,8 @@ const USUAL: Way = {
   settings: { ...ONE_EACH, LIVE_WORKERS: "1", ORT_THREADS: "1" },
   manifest: {},
 };
+/** The service's own choice of live workers. */
+const STREAMING: Way = { name: "all cores", settings: { ...ONE_EACH, ORT_THREADS: "1" }, manifest: {} };
 /** Ways to serve live sessions with a graph that cannot stream, on the cores of the machine. */
 const OFFLINE_WAYS: readonly Way[] = [
   {
@@ -93,8 +95,8 @@ const OFFLINE_WAYS: readonly Way[] = [
 /**
  * `npm run bench -- families [FOLDER [PART]]`: the cost of packages with real weights, each alone in a new
  * service with one worker per kind and one thread per graph: load, memory, files, live sessions until p95 of
- * finals exceeds two seconds, first audio. Graphs that cannot stream are measured with all cores, reading
- * live utterances whole and in windows. FOLDER contains packages; those of the recipe
+ * finals exceeds two seconds, first audio. Live sessions get all cores; graphs that cannot stream read their
+ * utterances whole and in windows. FOLDER contains packages; those of the recipe
  * `models/recipes/adapters/true_shapes` by default. The result of a part of them is `families-PART`.
  */
 export async function run(options: BenchOptions): Promise<void> {
@@ -142,7 +144,8 @@ type PackageFigures = Awaited<ReturnType<typeof measurePackage>>;
 
 function waysOf({ manifest }: PackageFolder): readonly Way[] {
   if (manifest.task !== "transcription") return [USUAL];
-  if (!recognizerFamilyOf(manifest as RecognizerManifest).can.windows) return [USUAL];
+  const { can } = recognizerFamilyOf(manifest as RecognizerManifest);
+  if (!can.windows) return [can.streams ? STREAMING : USUAL];
   // The fp32 package already shows the difference.
   return manifest.id.endsWith("int8") ? OFFLINE_WAYS.slice(1) : OFFLINE_WAYS;
 }
