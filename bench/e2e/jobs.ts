@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { uniformRandom } from "../../core/domain/statistics/uniform-random.js";
 import { DauysClient } from "../../src/client/node.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -23,6 +24,7 @@ const SIZES = {
 
 /** PostgreSQL vacuums and writes back inserted and deleted jobs, which is not part of the load. */
 const SETTLING_MS = 10_000;
+const RESAMPLINGS = 2_000;
 
 type Sql = ReturnType<typeof connect>;
 
@@ -167,9 +169,20 @@ function compared({ without, queued }: Samples) {
   return {
     ...{ withoutMs, queuedMs },
     ratioP50: queuedMs.p50 / withoutMs.p50,
+    /** 95 % interval, from a bootstrap over requests. */
+    ratioP50Interval: ratioInterval(without.flat(), queued.flat()),
     /** Of single rounds. */
     ratiosP50: { least: Math.min(...ratios), most: Math.max(...ratios) },
     addedMsP50: queuedMs.p50 - withoutMs.p50,
     ratioP95: queuedMs.p95 / withoutMs.p95,
   };
+}
+
+function ratioInterval(without: readonly number[], queued: readonly number[]) {
+  const random = uniformRandom(1);
+  const redrawn = (times: readonly number[]) =>
+    median(times.map(() => times[Math.floor(random() * times.length)]!));
+  const ratios = Array.from({ length: RESAMPLINGS }, () => redrawn(queued) / redrawn(without));
+  const sorted = ratios.toSorted((a, b) => a - b);
+  return { low: sorted[Math.floor(0.025 * RESAMPLINGS)]!, high: sorted[Math.floor(0.975 * RESAMPLINGS)]! };
 }
