@@ -80,13 +80,13 @@ const USUAL: Way = {
   settings: { ...ONE_EACH, LIVE_WORKERS: "1", ORT_THREADS: "1" },
   manifest: {},
 };
-/** The service's own choice of live workers. */
-const STREAMING: Way = { name: "all cores", settings: { ...ONE_EACH, ORT_THREADS: "1" }, manifest: {} };
+const ALL_CORES = { LIVE_WORKERS: String(availableParallelism()), ORT_THREADS: "1" };
+const STREAMING: Way = { name: "all cores", settings: { ...ONE_EACH, ...ALL_CORES }, manifest: {} };
 /** Ways to serve live sessions with a graph that cannot stream, on the cores of the machine. */
 const OFFLINE_WAYS: readonly Way[] = [
   {
     name: "whole utterances",
-    settings: { ...ONE_EACH, LIVE_WORKERS: String(availableParallelism()), ORT_THREADS: "1" },
+    settings: { ...ONE_EACH, ...ALL_CORES },
     manifest: { windows: WHOLE },
   },
   { name: "windows", settings: ONE_EACH, manifest: {} },

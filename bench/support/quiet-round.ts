@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { UtteranceDecoder } from "../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { table } from "../evaluate/report.js";
 import { liveOpen } from "./live-open.js";
@@ -63,8 +64,9 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
   let startedAtMs = 0;
   /** Returns how long ago a sample of any session was spoken. */
   const sinceMs = (sample: number) => clock.nowMs() - startedAtMs - (1_000 * sample) / sampleRateHz;
+  const searches = new Searches(recognizer.utterances);
   const stepper = new LiveStepper({
-    ...recognizer,
+    ...{ model: recognizer.model, utterances: searches.utterances },
     onStep: () => {},
     nowMs: () => clock.nowMs(),
     post(answer) {
@@ -86,7 +88,7 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
   }
   const before = process.cpuUsage();
   startedAtMs = clock.nowMs();
-  await feed(stepper, rings, clock, { seconds, pcm, frameSamples, frameMs });
+  await feed({ stepper, searches, rings, clock }, { seconds, pcm, frameSamples, frameMs });
   const { user, system } = process.cpuUsage(before);
   const backlogs = rings.map((ring) => ring.written - ring.cursor);
   for (const session of rings.keys()) stepper.onMessage({ type: "close", session });
@@ -103,6 +105,38 @@ export async function quietRound(recognizer: Recognizer, listening: Listening): 
   };
 }
 
+/** Searches that run beside the stepper: a wait in which one runs cannot be skipped. */
+class Searches {
+  readonly utterances: UtteranceDecoder;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(utterances: UtteranceDecoder) {
+    this.utterances = Object.create(utterances, {
+      search: {
+        value: (...search: Parameters<UtteranceDecoder["search"]>) => {
+          const found = utterances.search(...search);
+          const ended: Promise<void> = found.then(
+            () => void this.#running.delete(ended),
+            () => void this.#running.delete(ended),
+          );
+          this.#running.add(ended);
+          return found;
+        },
+      },
+      ...{ begin: { value: utterances.begin.bind(utterances) } },
+      ...{ decode: { value: utterances.decode.bind(utterances) } },
+      ...{ growing: { value: utterances.growing.bind(utterances) } },
+    }) as UtteranceDecoder;
+  }
+
+  /** Waits until a search has ended. @returns false if none runs */
+  async next(): Promise<boolean> {
+    if (this.#running.size === 0) return false;
+    await Promise.race(this.#running);
+    return true;
+  }
+}
+
 /** Waits for the work of an overloaded round, which would slow down the next one. */
 async function untilIdle(): Promise<void> {
   for (;;) {
@@ -115,11 +149,15 @@ async function untilIdle(): Promise<void> {
 
 /** Writes the recordings at the pace of speech, each session from another position, and runs rounds. */
 async function feed(
-  stepper: LiveStepper,
-  rings: readonly PcmRing[],
-  clock: QuietClock,
+  parts: {
+    readonly stepper: LiveStepper;
+    readonly searches: Searches;
+    readonly rings: readonly PcmRing[];
+    readonly clock: QuietClock;
+  },
   audio: Pick<Listening, "seconds" | "pcm"> & { readonly frameSamples: number; readonly frameMs: number },
 ): Promise<void> {
+  const { stepper, searches, rings, clock } = parts;
   const { seconds, pcm, frameSamples, frameMs } = audio;
   const startedAtMs = clock.nowMs();
   const places = rings.map((_, session) => {
@@ -134,6 +172,7 @@ async function feed(
       }
     }
     if (await stepper.step()) continue;
+    if (await searches.next()) continue;
     const nextFrameMs = startedAtMs + (frame + 1) * frameMs - clock.nowMs();
     clock.skip(Math.max(0.1, Math.min(nextFrameMs, stepper.waitMs)));
   }
