@@ -1,7 +1,7 @@
 import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import { type RowsOfLength, rowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs } from "../models/log-probs.js";
-import type { ChunkSource, Reading, UtteranceReader } from "../models/utterance-reader.js";
+import type { UtteranceReader } from "../models/utterance-reader.js";
 import type { LiveTrack } from "./live-track.js";
 import type { OpenReading } from "./read-utterance.js";
 
@@ -18,11 +18,6 @@ export interface ReadChunk {
   /** Samples of the utterance. */
   readonly span: SampleSpan;
   readonly rows: LogProbs;
-}
-
-interface NextChunk extends Omit<ReadChunk, "rows"> {
-  readonly reading: Reading;
-  readonly pcm: Float32Array;
 }
 
 /**
@@ -44,7 +39,7 @@ export class ChunkReadings {
   /** Since when chunks wait for finals; null if none do. */
   #waitingSinceMs: number | null = null;
 
-  /** @param rows windows per run, as for second passes; on a CPU no windows share a run */
+  /** @param rows windows per run, as for second passes; on a CPU none share a run */
   constructor(reader: UtteranceReader, frameSamples: number, rows: readonly RowsOfLength[] = []) {
     this.#reader = reader;
     this.#frameSamples = frameSamples;
@@ -74,7 +69,10 @@ export class ChunkReadings {
   ): Promise<boolean> {
     const due = this.#due;
     due.length = 0;
-    this.#addDue(tracks, due);
+    for (let index = 0; index < tracks.length; index++) {
+      const track = tracks[(index + this.#turn) % tracks.length]!;
+      if (this.isDue(track)) due.push(track);
+    }
     const startedAtMs = performance.now();
     this.#hasMore = due.length > 0;
     if (this.#hasMore && hasPendingFinals) {
@@ -87,7 +85,9 @@ export class ChunkReadings {
     while (done < due.length && (done === 0 || performance.now() - startedAtMs < BUDGET_MS)) {
       const run = due.slice(done, done + this.#sharing(due[done]!));
       done += run.length;
-      for (const read of await this.#read(run)) deliver(read, onRead);
+      for (const read of await this.#read(run)) {
+        if (!read.track.isClosed) onRead(read);
+      }
     }
     // Sessions that have waited come first in the next round.
     if (done < due.length) this.#turn = tracks.indexOf(due[done]!);
@@ -95,57 +95,31 @@ export class ChunkReadings {
     return done > 0;
   }
 
-  /**
-   * Lends chunks to the runs of second passes that have room for them.
-   * @param onRead as in `run`
-   */
-  beside(tracks: readonly LiveTrack[], onRead: (read: ReadChunk) => void): ChunkSource {
-    const due: LiveTrack[] = [];
-    this.#addDue(tracks, due);
-    return {
-      take: (count) =>
-        due
-          .splice(0, Math.max(0, count))
-          .filter(({ isClosed }) => !isClosed)
-          .map((track) => {
-            const { reading, pcm, ...part } = this.#next(track);
-            return { reading, pcm, onRead: (rows) => deliver(readOf(part, rows), onRead) };
-          }),
-    };
-  }
-
-  /** Adds the sessions that have a chunk to read; those that have waited come first. */
-  #addDue(tracks: readonly LiveTrack[], due: LiveTrack[]): void {
-    for (let index = 0; index < tracks.length; index++) {
-      const track = tracks[(index + this.#turn) % tracks.length]!;
-      if (this.isDue(track)) due.push(track);
-    }
-  }
-
-  /** Returns how many chunks or windows may share a run with a session's; all are equally long. */
+  /** Returns how many windows may share a run with a session's; all windows are equally long. */
   #sharing({ openReading }: LiveTrack): number {
-    if (this.#reader.chunksPerRun !== undefined) return this.#reader.chunksPerRun;
+    if (this.#reader.readTogether === undefined) return 1;
     const { start, end } = this.#reader.next(openReading!.reading);
     return rowsOfLength(this.#rows, (end - start) / this.#frameSamples);
   }
 
   async #read(tracks: readonly LiveTrack[]): Promise<readonly ReadChunk[]> {
-    const parts = tracks.map((track) => this.#next(track));
+    const parts = tracks.map((track) => {
+      const { startFrame, reading } = track.openReading!;
+      const span = this.#reader.next(reading);
+      return { track, startFrame, reading, span, pcm: this.#audioOf(track, { startFrame, reading }, span) };
+    });
     const [first] = parts;
     const read =
       parts.length === 1
         ? [await this.#reader.read(first!.reading, first!.pcm)]
-        : await this.#reader.readTogether(
+        : await this.#reader.readTogether!(
             parts.map(({ reading }) => reading),
             parts.map(({ pcm }) => pcm),
           );
-    return parts.map((part, row) => readOf(part, read[row]!));
-  }
-
-  #next(track: LiveTrack): NextChunk {
-    const { startFrame, reading } = track.openReading!;
-    const span = this.#reader.next(reading);
-    return { track, startFrame, reading, span, pcm: this.#audioOf(track, { startFrame, reading }, span) };
+    return parts.map(({ track, startFrame, span }, row) => {
+      track.read?.takeRows();
+      return { track, startFrame, span, rows: read[row]! };
+    });
   }
 
   /** Copies samples of an utterance, which the track keeps as output of its steps. */
@@ -160,13 +134,4 @@ export class ChunkReadings {
     audio.set(frames.subarray(from - firstSample, end - firstSample), from - start);
     return audio;
   }
-}
-
-function readOf({ track, startFrame, span }: Omit<ReadChunk, "rows">, rows: LogProbs): ReadChunk {
-  track.read?.takeRows();
-  return { track, startFrame, span, rows };
-}
-
-function deliver(read: ReadChunk, onRead: (read: ReadChunk) => void): void {
-  if (!read.track.isClosed) onRead(read);
 }

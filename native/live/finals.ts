@@ -1,7 +1,7 @@
 import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
 import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
-import type { ChunkSource, Reading } from "../models/utterance-reader.js";
+import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { StatePool } from "./encoder-memory.js";
@@ -84,19 +84,13 @@ export class LiveFinals {
     this.#pending.push({ track, pass, startFrame: flush.startFrame });
   }
 
-  /**
-   * Runs pending passes within the budget, at least one.
-   * @param beside chunks that are read if there is room
-   */
-  async runPending(beside: ChunkSource | null): Promise<void> {
+  /** Runs pending passes within the budget, at least one. */
+  async runPending(): Promise<void> {
     const startedAtMs = performance.now();
     while (this.#pending.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
       const run = this.#takePending();
       if (run.length === 0) return;
-      await this.#runner.run(
-        run.map(({ pass }) => pass),
-        beside,
-      );
+      await this.#runner.run(run.map(({ pass }) => pass));
       for (const pending of run) {
         if (!pending.track.wantsPartials) continue;
         // The code that needs the text at the utterance's end handles a failure.

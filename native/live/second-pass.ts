@@ -4,7 +4,7 @@ import { mostRows, type RowsOfLength, sharedRun } from "../../core/domain/placem
 import type { LogProbs } from "../models/log-probs.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
-import type { ChunkSource, Reading } from "../models/utterance-reader.js";
+import type { Reading } from "../models/utterance-reader.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import { BatchShapes, batchRows, type RowedBatch } from "./batch-shapes.js";
@@ -106,8 +106,6 @@ export class SecondPassRunner {
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
   readonly #rows: readonly RowsOfLength[];
-  /** Passes per run of a model that reads in chunks: what it has left to read is short in each. */
-  readonly #begunPasses: number;
   readonly #flushFrames: number;
   readonly #longestReplay: number;
   readonly #flushes: BatchShapes;
@@ -125,8 +123,7 @@ export class SecondPassRunner {
     const { flushSamples, frameSamples } = model.manifest;
     this.#flushFrames = Math.ceil(flushSamples / frameSamples);
     this.#longestReplay = longestReplay;
-    this.#begunPasses = model.reader?.chunksPerRun ?? 1;
-    const most = Math.max(mostRows(this.#rows), this.#begunPasses);
+    const most = mostRows(this.#rows);
     const frames = most * (longestReplay + this.#flushFrames);
     this.#flushes = new BatchShapes(model, { rows: most, frames }, batchRows(most, true));
     this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
@@ -147,16 +144,12 @@ export class SecondPassRunner {
 
   /** Selects the first pass and those that share its run. @returns their indices */
   sharing(passes: readonly SecondPass[]): readonly number[] {
-    if (this.#begunPasses > 1) return [...passes.keys()].slice(0, this.#begunPasses);
     const framesOf = ({ input }: SecondPass) => input.endFrame - input.startFrame + this.#flushFrames;
     return sharedRun(passes.map(framesOf), this.#rows);
   }
 
-  /**
-   * Runs each graph once for all passes, and starts their searches on another thread.
-   * @param beside chunks that are read if there is room
-   */
-  async run(passes: readonly SecondPass[], beside: ChunkSource | null = null): Promise<void> {
+  /** Runs each graph once for all passes, and starts their searches on another thread. */
+  async run(passes: readonly SecondPass[]): Promise<void> {
     const longestReplay = Math.max(...passes.map(({ input }) => input.replayedFrames));
     const flush = this.#flushes.forRows(passes.length, longestReplay + this.#flushFrames);
     flush.pcm.fill(0);
@@ -166,7 +159,7 @@ export class SecondPassRunner {
     }
     await flush.run();
     const readings = passes.map(({ input }) => input.reading);
-    const refined = await this.#model.refine(this.#encodedOf(passes, flush), readings, beside);
+    const refined = await this.#model.refine(this.#encodedOf(passes, flush), readings);
     for (const [row, pass] of passes.entries()) {
       pass.take(
         refined[row]!,

@@ -210,13 +210,13 @@ export class LiveStepper {
       }
       group.clear();
     }
-    const onRead = (read: ReadChunk) => this.#takeRead(read);
     if (this.#finals.hasPending) {
-      await this.#finals.runPending(this.#readings?.beside(this.#active, onRead) ?? null);
+      await this.#finals.runPending();
       hasWorked = true;
     }
     if (this.#readings === null) return hasWorked;
-    return (await this.#readings.run(this.#active, this.#finals.hasPending, onRead)) || hasWorked;
+    const { hasPending } = this.#finals;
+    return (await this.#readings.run(this.#active, hasPending, (read) => this.#takeRead(read))) || hasWorked;
   }
 
   #takeRead(read: ReadChunk): void {

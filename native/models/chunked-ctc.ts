@@ -3,13 +3,7 @@ import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.
 import type { LogProbs } from "./log-probs.js";
 import type { StreamState } from "./stream-caches.js";
 import { copyRows, type Tokens } from "./tokens.js";
-import {
-  type BegunUtterance,
-  type ChunkSource,
-  copySpan,
-  type Reading,
-  type UtteranceReader,
-} from "./utterance-reader.js";
+import { copySpan, type Reading, type UtteranceReader } from "./utterance-reader.js";
 import type { CtcHead } from "./voiced-recognizer.js";
 
 /** A stream's next chunk. */
@@ -34,22 +28,11 @@ export interface ChunkGraph {
   initial(): StreamState;
   /** Reads a chunk. @returns `[rowsPerChunk, columns]` in the graph's order, natural log */
   run(next: ChunkInput): Promise<Float32Array>;
-  /** Absent if the graph takes one chunk, or if chunks could change each other's rows. */
-  readonly shared?: SharedRuns | undefined;
   /** Called with the rows of a whole utterance, and the state after its `chunks`. */
   finish?(rows: Float32Array, state: StreamState, chunks: number): void;
   /** See `CtcHead`. */
   searchOver?(fallback: TokenSearch): TokenSearch;
   release(): Promise<void>;
-}
-
-/** Runs that read a chunk of each of several streams. Their rows may be rounded differently from `run`'s. */
-export interface SharedRuns {
-  /** Chunks for which a run takes hardly longer than for one. */
-  readonly leastChunks: number;
-  readonly mostChunks: number;
-  /** @returns as `run`, for each chunk; its bits do not depend on the others, not even if there are none */
-  run(chunks: readonly ChunkInput[]): Promise<readonly Float32Array[]>;
 }
 
 class ChunkReading implements Reading {
@@ -75,52 +58,10 @@ class ChunkReading implements Reading {
   }
 }
 
-/** An utterance that is read to its end. */
-class EndedReading {
-  readonly state: StreamState;
-  readonly decoded: LogProbs;
-  chunks = 0;
-  readonly #pcm: Float32Array;
-  readonly #head: Pick<ChunkGraph, "spanOf" | "rowsPerChunk">;
-  readonly #chunkSize: number;
-
-  constructor(
-    pcm: Float32Array,
-    begun: ChunkReading | null,
-    { graph, width }: { readonly graph: ChunkGraph; readonly width: number },
-  ) {
-    const { rowsPerChunk, samplesPerRow, tailSamples } = graph;
-    const chunks = Math.ceil((pcm.length + tailSamples) / (rowsPerChunk * samplesPerRow));
-    this.state = [...(begun?.state ?? graph.initial())];
-    this.#pcm = pcm;
-    this.#head = graph;
-    this.#chunkSize = rowsPerChunk * width;
-    this.decoded = { logProbs: new Float32Array(chunks * this.#chunkSize), frames: chunks * rowsPerChunk };
-    if (begun === null) return;
-    // Silence at the end of the audio may have been read past the last chunk.
-    this.chunks = Math.min(begun.chunks, chunks);
-    this.decoded.logProbs.set(begun.rows.subarray(0, this.chunks * this.#chunkSize));
-  }
-
-  get hasNext(): boolean {
-    return this.chunks * this.#head.rowsPerChunk < this.decoded.frames;
-  }
-
-  next(): ChunkInput {
-    const { chunks: chunk, state } = this;
-    return { chunk, state, pcm: copySpan(this.#pcm, this.#head.spanOf(chunk)) };
-  }
-
-  take(rows: Float32Array, tokens: Tokens): void {
-    copyRows(rows, tokens, this.decoded.logProbs.subarray(this.chunks * this.#chunkSize));
-    this.chunks++;
-  }
-}
-
 /**
  * Reads utterances through a chunked graph: whole, or chunk by chunk while they are spoken. Both ways run the
- * same chunks, from zeros at the start of the utterance, so a reading that was lost with its worker can be
- * repeated bit for bit. Results of both are bit-identical, unless chunks of spoken utterances share runs.
+ * same chunks, from zeros at the start of the utterance, so results are bit-identical, and a reading that was
+ * lost with its worker can be repeated.
  */
 export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
@@ -138,73 +79,46 @@ export class ChunkedCtc implements CtcHead {
     if (graph.searchOver !== undefined) this.searchOver = graph.searchOver.bind(graph);
     this.reader = {
       endsAnywhere: false,
-      chunksPerRun: graph.shared?.mostChunks ?? 1,
       begin: () => new ChunkReading(graph.initial()),
       next: (reading) => graph.spanOf((reading as ChunkReading).chunks),
-      read: async (reading, pcm) => (await this.#read([reading], [pcm]))[0]!,
-      readTogether: (readings, pcms) => this.#read(readings, pcms),
+      read: (reading, pcm) => this.#read(reading as ChunkReading, pcm),
     };
   }
 
   /** Reads the rest of an utterance, and silence until its last outputs have appeared. */
   async decode(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
-    if (begun !== null) return (await this.decodeBegun([{ pcm, begun }]))[0]!;
-    const reading = new EndedReading(pcm, null, { graph: this.#graph, width: this.vocabulary.length });
-    while (reading.hasNext) reading.take(await this.#graph.run(reading.next()), this.#tokens);
-    return this.#end(reading);
-  }
-
-  async decodeBegun(
-    utterances: readonly BegunUtterance[],
-    beside: ChunkSource | null = null,
-  ): Promise<readonly LogProbs[]> {
-    const { mostChunks, leastChunks } = this.#graph.shared ?? { mostChunks: 1, leastChunks: 1 };
-    const parts = { graph: this.#graph, width: this.vocabulary.length };
-    const readings = utterances.map(({ pcm, begun }) => new EndedReading(pcm, begun as ChunkReading, parts));
-    for (;;) {
-      const ending = readings.filter(({ hasNext }) => hasNext).slice(0, mostChunks);
-      if (ending.length === 0) return readings.map((reading) => this.#end(reading));
-      const others = beside?.take(leastChunks - ending.length) ?? [];
-      const spoken = others.map(({ reading, pcm }) => nextOf(reading, pcm));
-      const rows = await this.#run([...ending.map((reading) => reading.next()), ...spoken]);
-      for (const [at, reading] of ending.entries()) reading.take(rows[at]!, this.#tokens);
-      for (const [at, { reading, onRead }] of others.entries()) {
-        onRead(this.#append(reading, rows[ending.length + at]!));
-      }
+    const { rowsPerChunk, samplesPerRow, tailSamples } = this.#graph;
+    const width = this.vocabulary.length;
+    const chunks = Math.ceil((pcm.length + tailSamples) / (rowsPerChunk * samplesPerRow));
+    const reading = new ChunkReading([...((begun as ChunkReading | null)?.state ?? this.#graph.initial())]);
+    const logProbs = new Float32Array(chunks * rowsPerChunk * width);
+    if (begun !== null) {
+      const { chunks: done, rows } = begun as ChunkReading;
+      // Silence at the end of the audio may have been read past the last chunk.
+      reading.chunks = Math.min(done, chunks);
+      logProbs.set(rows.subarray(0, reading.chunks * rowsPerChunk * width));
     }
+    while (reading.chunks < chunks) {
+      const { chunks: chunk, state } = reading;
+      const part = { chunk, state, pcm: copySpan(pcm, this.#graph.spanOf(chunk)) };
+      const at = chunk * rowsPerChunk * width;
+      copyRows(await this.#graph.run(part), this.#tokens, logProbs.subarray(at));
+      reading.chunks++;
+    }
+    this.#graph.finish?.(logProbs, reading.state, chunks);
+    return { logProbs, frames: chunks * rowsPerChunk };
   }
 
   async release(): Promise<void> {
     await this.#graph.release();
   }
 
-  #end({ decoded, state, chunks }: EndedReading): LogProbs {
-    this.#graph.finish?.(decoded.logProbs, state, chunks);
-    return decoded;
+  async #read(reading: ChunkReading, pcm: Float32Array): Promise<LogProbs> {
+    const { chunks: chunk, state } = reading;
+    const found = await this.#graph.run({ chunk, state, pcm });
+    const rows = new Float32Array(this.#graph.rowsPerChunk * this.vocabulary.length);
+    copyRows(found, this.#tokens, rows);
+    reading.append(rows, this.vocabulary.length);
+    return { logProbs: rows, frames: this.#graph.rowsPerChunk };
   }
-
-  async #read(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<LogProbs[]> {
-    const rows = await this.#run(readings.map((reading, at) => nextOf(reading, pcms[at]!)));
-    return readings.map((reading, at) => this.#append(reading, rows[at]!));
-  }
-
-  async #run(chunks: readonly ChunkInput[]): Promise<readonly Float32Array[]> {
-    if (this.#graph.shared !== undefined) return this.#graph.shared.run(chunks);
-    const rows: Float32Array[] = [];
-    for (const chunk of chunks) rows.push(await this.#graph.run(chunk));
-    return rows;
-  }
-
-  #append(reading: Reading, found: Float32Array): LogProbs {
-    const { rowsPerChunk } = this.#graph;
-    const logProbs = new Float32Array(rowsPerChunk * this.vocabulary.length);
-    copyRows(found, this.#tokens, logProbs);
-    (reading as ChunkReading).append(logProbs, this.vocabulary.length);
-    return { logProbs, frames: rowsPerChunk };
-  }
-}
-
-function nextOf(reading: Reading, pcm: Float32Array): ChunkInput {
-  const { chunks: chunk, state } = reading as ChunkReading;
-  return { chunk, state, pcm };
 }

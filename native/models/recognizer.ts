@@ -2,7 +2,7 @@ import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.
 import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
-import type { ChunkSource, Reading, UtteranceReader } from "./utterance-reader.js";
+import type { Reading, UtteranceReader } from "./utterance-reader.js";
 
 /** Size of the buffers that batches of several shapes share; only one runs at a time. */
 export interface StepCapacity {
@@ -60,12 +60,10 @@ export interface RecognizerModel {
   /**
    * Runs the second pass over consecutive output frames of steps, `[frames, encodedSize]` per utterance.
    * @param readings what `reader` has read of each utterance
-   * @param beside chunks of other utterances, which are read if runs have room for them
    */
   refine(
     utterances: readonly Float32Array[],
     readings?: readonly (Reading | null)[],
-    beside?: ChunkSource | null,
   ): Promise<readonly LogProbs[]>;
   /**
    * Runs the second pass over audio: mono, -1 to 1, at the manifest's rate.

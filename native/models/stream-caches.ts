@@ -32,7 +32,11 @@ export class StreamCaches {
 
   /** Makes the caches for the start of a stream: zeros. */
   initial(): StreamState {
-    return this.#caches.map(({ type, dims }) => new Tensor(type, zeros(type, sizeOf(dims)), dims));
+    return this.#caches.map(({ type, dims }) => {
+      const size = sizeOf(dims);
+      if (type === "int64") return new Tensor(type, new BigInt64Array(size), dims);
+      return new Tensor(type, type === "float32" ? new Float32Array(size) : new Uint16Array(size), dims);
+    });
   }
 
   /** Returns the inputs of a stream's next run. */
@@ -40,53 +44,18 @@ export class StreamCaches {
     return Object.fromEntries(this.#caches.map(({ input }, index) => [input, state[index]!]));
   }
 
-  /** Returns the inputs of a run over several streams, a row for each. Their caches have a first dimension of 1. */
-  stack(states: readonly StreamState[]): Record<string, Tensor> {
-    return Object.fromEntries(
-      this.#caches.map(({ input, type, dims }, index) => {
-        const stacked = zeros(type, states.length * sizeOf(dims));
-        for (const [row, state] of states.entries())
-          stacked.set(state[index]!.data as never, row * sizeOf(dims));
-        return [input, new Tensor(type, stacked, [states.length, ...dims.slice(1)])];
-      }),
-    );
-  }
-
   /**
    * Replaces a stream's caches by those that a run has returned.
    * @throws {ServiceError} `MODEL_BROKEN` with the tensor if its type or size is wrong
    */
   take(answer: InferenceSession.OnnxValueMapType, state: StreamState): void {
-    this.#takeRows(answer, 1, (index, found) => {
-      state[index] = found;
-    });
-  }
-
-  /** As `take`, for a run over `rows` streams, of which the first have states. */
-  unstack(answer: InferenceSession.OnnxValueMapType, rows: number, states: readonly StreamState[]): void {
-    this.#takeRows(answer, rows, (index, found) => {
-      const { type, dims } = this.#caches[index]!;
-      const size = sizeOf(dims);
-      for (const [row, state] of states.entries()) {
-        const own = (found.data as Uint16Array).slice(row * size, (row + 1) * size);
-        state[index] = new Tensor(type, own, dims);
-      }
-    });
-  }
-
-  #takeRows(
-    answer: InferenceSession.OnnxValueMapType,
-    rows: number,
-    take: (index: number, found: Tensor) => void,
-  ): void {
     for (const [index, { output, type, dims }] of this.#caches.entries()) {
       const found = answer[output]!;
-      if (found.type !== type || found.data.length !== rows * sizeOf(dims)) {
-        const shape = [rows * dims[0]!, ...dims.slice(1)].join(", ");
-        const rule = `${output} must be ${type} [${shape}], found ${shapeOf(found)}`;
-        throw brokenModel(`Cannot run ${this.#name}: ${rule}`);
+      if (found.type !== type || found.data.length !== sizeOf(dims)) {
+        const [expected, actual] = [`${type} [${dims.join(", ")}]`, shapeOf(found)];
+        throw brokenModel(`Cannot run ${this.#name}: ${output} must be ${expected}, found ${actual}`);
       }
-      take(index, found);
+      state[index] = found;
     }
   }
 }
@@ -106,11 +75,6 @@ export function floatsOf(
   throw brokenModel(
     `Cannot run ${name}: ${tensor} must have ${count} float32 values per chunk, found ${shapeOf(found)}`,
   );
-}
-
-function zeros(type: CacheTensor["type"], size: number): Float32Array | Uint16Array | BigInt64Array {
-  if (type === "int64") return new BigInt64Array(size);
-  return type === "float32" ? new Float32Array(size) : new Uint16Array(size);
 }
 
 function sizeOf(dims: readonly number[]): number {

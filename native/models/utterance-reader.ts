@@ -16,8 +16,6 @@ export interface Reading {
 export interface UtteranceReader {
   /** Whether a reading also serves an utterance that turns out to end before the last chunk read. */
   readonly endsAnywhere: boolean;
-  /** Chunks that may share a run on any device; absent for windows, for which the device decides. */
-  readonly chunksPerRun?: number;
   begin(): Reading;
   /** Returns the samples of the utterance that its next chunk needs; those below 0 are silence. */
   next(reading: Reading): SampleSpan;
@@ -27,30 +25,8 @@ export interface UtteranceReader {
    * @returns the rows of the chunk
    */
   read(reading: Reading, pcm: Float32Array): Promise<LogProbs>;
-  /** Reads the next chunks or windows of several utterances, in one run if the graph allows. */
-  readTogether(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
-}
-
-/** An utterance that has ended, and the part of it that was read before. */
-export interface BegunUtterance {
-  /** Mono, -1 to 1. */
-  readonly pcm: Float32Array;
-  readonly begun: Reading;
-}
-
-/** A spoken utterance's next chunk, which a run reads beside what it must read. */
-export interface ChunkBeside {
-  readonly reading: Reading;
-  /** The samples of `UtteranceReader.next`. */
-  readonly pcm: Float32Array;
-  /** Called once with the rows of the chunk. */
-  readonly onRead: (rows: LogProbs) => void;
-}
-
-/** Chunks that wait, for runs that have room for them. */
-export interface ChunkSource {
-  /** Takes up to `count` chunks, at most one of each utterance. */
-  take(count: number): readonly ChunkBeside[];
+  /** Reads the next windows of several utterances in one run if the graph allows. Absent for chunks. */
+  readTogether?(readings: readonly Reading[], pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
 }
 
 /** Copies a span of an utterance; positions outside it are silence. */

@@ -3,7 +3,7 @@ import type { LogProbs } from "./log-probs.js";
 import type { RecognizerManifest } from "./manifest.js";
 import type { RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import { copyState, type EncoderState, StateRows } from "./state-rows.js";
-import type { BegunUtterance, ChunkSource, Reading, UtteranceReader } from "./utterance-reader.js";
+import type { Reading, UtteranceReader } from "./utterance-reader.js";
 import type { VoiceActivity } from "./voice-activity.js";
 
 /** A public recogniser without voice activity. */
@@ -16,18 +16,9 @@ export interface CtcHead {
   /**
    * Returns log-probs of a whole utterance, in the order of `vocabulary`.
    * @param begun the part that `reader` has read. Graphs that stream return bit-identical results with and
-   * without it, unless chunks of spoken utterances share runs. A full-context graph reads a long utterance in
-   * windows with it, and whole without it
+   * without it. A full-context graph reads a long utterance in windows with it, and whole without it
    */
   decode(pcm: Float32Array, begun?: Reading | null): Promise<LogProbs>;
-  /**
-   * Reads the rest of several utterances as `decode` does, and lets chunks of others use the room in its runs.
-   * Absent for heads that read in windows.
-   */
-  decodeBegun?(
-    utterances: readonly BegunUtterance[],
-    beside?: ChunkSource | null,
-  ): Promise<readonly LogProbs[]>;
   /** Decodes several utterances, each at most one pass long; absent if the head streams. */
   decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
   /** Makes a search through the head's graphs, over rows that it returned; absent for CTC. */
@@ -68,10 +59,9 @@ export class VoicedRecognizer implements RecognizerModel {
     this.stateBytes = voice.stateBytes;
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
-    this.reader = head.reader === null ? null : this.#timedReader(head.reader);
+    this.reader = head.reader === null ? null : this.#timed(head.reader);
     this.searchOver = head.searchOver?.bind(head);
-    this.decodeSoFar =
-      head.decodeTogether === undefined ? null : (pcms) => this.#timed(() => head.decodeTogether!(pcms));
+    this.decodeSoFar = head.decodeTogether === undefined ? null : (pcms) => this.#decodeSoFar(pcms);
   }
 
   get runMs(): number {
@@ -93,25 +83,30 @@ export class VoicedRecognizer implements RecognizerModel {
   async refine(
     utterances: readonly Float32Array[],
     readings: readonly (Reading | null)[] = [],
-    beside: ChunkSource | null = null,
   ): Promise<readonly LogProbs[]> {
     const refined: LogProbs[] = [];
-    const begun: { readonly row: number; readonly utterance: BegunUtterance }[] = [];
     for (const [row, pcm] of utterances.entries()) {
-      const reading = readings[row] ?? null;
-      if (reading === null || this.#head.decodeBegun === undefined) {
-        refined[row] = await this.decodeUtterance(pcm, reading);
-      } else begun.push({ row, utterance: { pcm: withoutFlush(pcm), begun: reading } });
+      refined.push(await this.decodeUtterance(pcm, readings[row]));
     }
-    if (begun.length === 0) return refined;
-    const pending = begun.map(({ utterance }) => utterance);
-    const found = await this.#timed(() => this.#head.decodeBegun!(pending, beside));
-    for (const [at, { row }] of begun.entries()) refined[row] = found[at]!;
     return refined;
   }
 
-  decodeUtterance(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
-    return this.#timed(() => this.#head.decode(withoutFlush(pcm), begun));
+  async decodeUtterance(pcm: Float32Array, begun: Reading | null = null): Promise<LogProbs> {
+    // Strip the digital silence of the flush, which would shift features that are normalized over the
+    // utterance.
+    let end = pcm.length;
+    while (end > 0 && pcm[end - 1] === 0) end--;
+    const startedAtMs = performance.now();
+    const decoded = await this.#head.decode(pcm.subarray(0, end), begun);
+    this.#runMs += performance.now() - startedAtMs;
+    return decoded;
+  }
+
+  async #decodeSoFar(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]> {
+    const startedAtMs = performance.now();
+    const decoded = await this.#head.decodeTogether!(pcms);
+    this.#runMs += performance.now() - startedAtMs;
+    return decoded;
   }
 
   async release(): Promise<void> {
@@ -119,23 +114,22 @@ export class VoicedRecognizer implements RecognizerModel {
     await this.#head.release();
   }
 
-  /** Adds a run to the time spent in graphs. */
-  async #timed<T>(run: () => Promise<T>): Promise<T> {
-    const startedAtMs = performance.now();
-    const read = await run();
-    this.#runMs += performance.now() - startedAtMs;
-    return read;
-  }
-
-  #timedReader(reader: UtteranceReader): UtteranceReader {
-    const { endsAnywhere, chunksPerRun } = reader;
+  /** Adds the reader's runs to the time spent in graphs. */
+  #timed(reader: UtteranceReader): UtteranceReader {
+    const timed = async <T>(run: () => Promise<T>): Promise<T> => {
+      const startedAtMs = performance.now();
+      const read = await run();
+      this.#runMs += performance.now() - startedAtMs;
+      return read;
+    };
     return {
-      endsAnywhere,
-      ...(chunksPerRun !== undefined && { chunksPerRun }),
+      endsAnywhere: reader.endsAnywhere,
       begin: () => reader.begin(),
       next: (reading) => reader.next(reading),
-      read: (reading, pcm) => this.#timed(() => reader.read(reading, pcm)),
-      readTogether: (readings, pcms) => this.#timed(() => reader.readTogether(readings, pcms)),
+      read: (reading, pcm) => timed(() => reader.read(reading, pcm)),
+      ...(reader.readTogether !== undefined && {
+        readTogether: (readings, pcms) => timed(() => reader.readTogether!(readings, pcms)),
+      }),
     };
   }
 
@@ -173,17 +167,10 @@ export class VoicedRecognizer implements RecognizerModel {
     { frames, pcm, speech }: Omit<StepBatch, "run">,
     states: readonly EncoderState[],
   ): Promise<void> {
-    await this.#timed(() => this.#voice.hear({ frames, pcm, speech, states }));
+    const startedAtMs = performance.now();
+    await this.#voice.hear({ frames, pcm, speech, states });
+    this.#runMs += performance.now() - startedAtMs;
   }
-}
-
-/**
- * Strips the digital silence of the flush, which would shift features that are normalized over the utterance.
- */
-function withoutFlush(pcm: Float32Array): Float32Array {
-  let end = pcm.length;
-  while (end > 0 && pcm[end - 1] === 0) end--;
-  return pcm.subarray(0, end);
 }
 
 /** Makes rows with a near-certain blank; other outputs stay possible. */

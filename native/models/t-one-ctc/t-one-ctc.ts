@@ -1,7 +1,7 @@
 import { Tensor } from "onnxruntime-node";
 import { toInt16 } from "../../../core/domain/audio/pcm.js";
 import { inputSpan, resampleSpan, type SampleSpan } from "../../../core/domain/audio/resample.js";
-import { ChunkedCtc, type ChunkGraph, type ChunkInput, type SharedRuns } from "../chunked-ctc.js";
+import { ChunkedCtc, type ChunkGraph, type ChunkInput } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension, requireFixed } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import { brokenModel, fileNameOf, type ModelPackage } from "../package.js";
@@ -24,11 +24,6 @@ const RATIO = RATE.fromHz / RATE.toHz;
  * training.
  */
 const TAIL_SAMPLES = 0.3 * RATE.fromHz;
-/**
- * Chunks in a run. Weights are read from memory once per run: on an AMD EPYC one chunk takes 25 ms, two 33,
- * four 50, eight 83, twelve 131. A run of one is rounded differently from all others.
- */
-const SHARED = { leastChunks: 2, mostChunks: 8 } as const;
 
 /**
  * Loads T-one, a streaming conformer with a CTC head for telephone speech: signal int32 (in some exports
@@ -50,9 +45,6 @@ export async function loadTOneCtc(
   requireDimension(graph, name, "logprobs", { axis: 2, expected: tokens.width });
   const chunks = new TOneGraph(graph, name, tokens);
   await chunks.readSilence();
-  // Devices prepare each shape, and have other costs.
-  const isOnCpu = (options.placement?.provider ?? "cpu") === "cpu";
-  if (isOnCpu && (await chunks.areRowsIndependent())) chunks.shareRuns();
   return new ChunkedCtc(chunks, tokens);
 }
 
@@ -66,9 +58,8 @@ class TOneGraph implements ChunkGraph {
   readonly #caches: StreamCaches;
   /** Samples of a chunk at the graph's rate. */
   readonly #chunkSamples: number;
-  readonly #makeSignal: (samples: Int16Array, rows: number) => Tensor;
+  readonly #makeSignal: (samples: Int16Array) => Tensor;
   #initial: StreamState;
-  #shared: SharedRuns | undefined;
 
   constructor(graph: Graph, name: string, tokens: Tokens) {
     this.#graph = graph;
@@ -91,73 +82,16 @@ class TOneGraph implements ChunkGraph {
     return inputSpan(this.#outputsOf(chunk), RATE);
   }
 
-  get shared(): SharedRuns | undefined {
-    return this.#shared;
-  }
-
   initial(): StreamState {
     return [...this.#initial];
   }
 
-  async run(next: ChunkInput): Promise<Float32Array> {
-    const signal = this.#makeSignal(this.#samplesOf(next), 1);
-    const answer = await this.#graph.run({ signal, ...this.#caches.feeds(next.state) });
+  async run({ chunk, pcm, state }: ChunkInput): Promise<Float32Array> {
+    const samples = toInt16(resampleSpan(pcm, this.#outputsOf(chunk), RATE));
+    const answer = await this.#graph.run({ signal: this.#makeSignal(samples), ...this.#caches.feeds(state) });
     const rows = floatsOf(this.#name, "logprobs", answer, this.rowsPerChunk * this.#tokens.width);
-    this.#caches.take(answer, next.state);
+    this.#caches.take(answer, state);
     return rows;
-  }
-
-  shareRuns(): void {
-    this.#shared = { ...SHARED, run: (chunks) => this.#runTogether(chunks) };
-  }
-
-  async #runTogether(chunks: readonly ChunkInput[]): Promise<readonly Float32Array[]> {
-    const rows = Math.max(chunks.length, SHARED.leastChunks);
-    const samples = new Int16Array(rows * this.#chunkSamples);
-    for (const [row, next] of chunks.entries()) samples.set(this.#samplesOf(next), row * this.#chunkSamples);
-    const states = chunks.map(({ state }) => state);
-    // Rows without a chunk continue the first stream in silence, and are dropped.
-    const all = Array.from({ length: rows }, (_, row) => states[row] ?? states[0]!);
-    const signal = this.#makeSignal(samples, rows);
-    const answer = await this.#graph.run({ signal, ...this.#caches.stack(all) });
-    const size = this.rowsPerChunk * this.#tokens.width;
-    const found = floatsOf(this.#name, "logprobs", answer, rows * size);
-    this.#caches.unstack(answer, rows, states);
-    return chunks.map((_, row) => found.subarray(row * size, (row + 1) * size));
-  }
-
-  /** Tests whether a chunk's rows and state have the same bits in any shared run, alone or with others. */
-  async areRowsIndependent(): Promise<boolean> {
-    const read = async (streams: readonly number[]) => {
-      const chunks = streams.map((stream) => this.#probeOf(stream));
-      const rows = await this.#runTogether(chunks);
-      return chunks.map(({ state }, at) => [rows[at]!, state[0]!.data as Uint16Array] as const);
-    };
-    try {
-      const [[rows, state]] = (await read([0])) as [readonly [Float32Array, Uint16Array]];
-      for (const count of [SHARED.leastChunks, SHARED.leastChunks + 1, SHARED.mostChunks]) {
-        const others = await read(Array.from({ length: count }, (_, at) => count - 1 - at));
-        const [sameRows, sameState] = others.at(-1)!;
-        if (!isSame(rows, sameRows) || !isSame(state, sameState)) return false;
-      }
-      return true;
-    } catch {
-      // The export has a fixed batch size of one.
-      return false;
-    }
-  }
-
-  #probeOf(stream: number): ChunkInput {
-    const { start, end } = this.spanOf(0);
-    const pcm = Float32Array.from(
-      { length: end - start },
-      (_, i) => 0.2 * Math.sin((stream + 1) * i * i * 4e-6) + 0.1 * Math.sin(i / (3 + stream)),
-    );
-    return { chunk: 0, pcm, state: this.initial() };
-  }
-
-  #samplesOf({ chunk, pcm }: ChunkInput): Int16Array {
-    return toInt16(resampleSpan(pcm, this.#outputsOf(chunk), RATE));
   }
 
   /** Reads the silence that precedes each utterance; its rows are not needed. */
@@ -177,20 +111,12 @@ class TOneGraph implements ChunkGraph {
   }
 }
 
-function isSame(a: Float32Array | Uint16Array, b: Float32Array | Uint16Array): boolean {
-  return a.every((value, at) => value === b[at]);
-}
-
 /** Returns a function that makes the graph's input from 16-bit samples, in the export's integer type. */
-function signalMaker(
-  graph: Graph,
-  name: string,
-  chunkSamples: number,
-): (samples: Int16Array, rows: number) => Tensor {
+function signalMaker(graph: Graph, name: string, chunkSamples: number): (samples: Int16Array) => Tensor {
   const signal = graph.inputMetadata.find((input) => input.name === "signal");
   const type = signal?.isTensor ? signal.type : undefined;
-  const dimsOf = (rows: number) => [rows, chunkSamples, 1];
-  if (type === "int32") return (samples, rows) => new Tensor("int32", Int32Array.from(samples), dimsOf(rows));
-  if (type === "int16") return (samples, rows) => new Tensor("int16", samples, dimsOf(rows));
+  const dims = [1, chunkSamples, 1];
+  if (type === "int32") return (samples) => new Tensor("int32", Int32Array.from(samples), dims);
+  if (type === "int16") return (samples) => new Tensor("int16", samples, dims);
   throw brokenModel(`Cannot load ${name}: signal must be int32 or int16, found ${String(type)}`);
 }

@@ -6,7 +6,7 @@ import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { bestToken, GreedyDecoder } from "../../../core/domain/decoding/greedy.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
-import type { ChunkSource, Reading } from "../../../native/models/utterance-reader.js";
+import type { Reading } from "../../../native/models/utterance-reader.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import type { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
@@ -55,13 +55,9 @@ class Watched {
   constructor({ model, utterances }: Recognizer) {
     const watched: RecognizerModel = Object.create(model, {
       refine: {
-        value: async (
-          pcms: readonly Float32Array[],
-          readings: readonly (Reading | null)[],
-          beside: ChunkSource | null,
-        ) => {
+        value: async (pcms: readonly Float32Array[], readings: readonly (Reading | null)[]) => {
           this.begun.push(...readings.map((reading) => reading!.rowCount));
-          const refined = await model.refine(pcms, readings, beside);
+          const refined = await model.refine(pcms, readings);
           for (const { logProbs, frames } of refined) this.greedy.push(greedyText(model, logProbs, frames));
           return refined;
         },
