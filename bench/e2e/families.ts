@@ -1,22 +1,23 @@
 import { existsSync } from "node:fs";
-import { copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeWav } from "../../core/domain/audio/wav.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
-import { findPackages, readManifest } from "../../native/models/find-packages.js";
+import { findPackages } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
-import { packageFiles } from "../../native/models/package-files.js";
 import type { BenchOptions } from "../bench-options.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
+import { chunkCosts, showChunkCosts } from "../support/chunk-cost.js";
 import { freePort } from "../support/free-port.js";
 import { type LiveRound, runLiveRound } from "../support/live-round.js";
 import { measureLoad } from "../support/load-figures.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { billions, boundOf, type ProcessorSpeed, processorSpeed } from "../support/processor-speed.js";
+import { putPackage } from "../support/put-package.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type SpeechRun, streamPcm } from "../support/speech-client.js";
 import {
@@ -158,6 +159,7 @@ async function measurePackage(
   const { folder, manifest } = found;
   const weightsBytes = await graphBytes(found);
   const load = await measureLoad(folder, smoke ? 1 : UTTERANCE_SECONDS);
+  const chunks = way === STREAMING ? await chunkCosts(found) : null;
   const of = (bytes: number | null) => (bytes === null ? null : (bytes - load.beforeBytes) / weightsBytes);
   const models = await mkdtemp(join(tmpdir(), "dauys-families-"));
   const operatorPort = await freePort();
@@ -186,6 +188,7 @@ async function measurePackage(
         way: way.name,
         weightsBytes,
         bound: boundOf(manifest, weightsBytes, speed),
+        chunks,
         load: { ...load, peakOfWeights: of(load.peakBytes), loadedOfWeights: of(load.loadedBytes) },
         /** Includes the other task's shipped package, and all workers. */
         service: { readyMs: service.readyMs, readyBytes, workedBytes: service.residentBytes() },
@@ -196,23 +199,6 @@ async function measurePackage(
     }
   } finally {
     await rm(models, { recursive: true });
-  }
-}
-
-/** Creates hard links if the file system supports them: copies would fill the page cache twice. */
-async function putPackage(
-  from: string,
-  to: string,
-  changes: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  const manifest = await readManifest(from);
-  await mkdir(to, { recursive: true });
-  const own = JSON.parse(await readFile(join(from, "manifest.json"), "utf8")) as object;
-  await writeFile(join(to, "manifest.json"), JSON.stringify({ ...own, ...changes }));
-  const paths = packageFiles(manifest?.files ?? {}).map(({ path }) => path);
-  for (const path of new Set(paths)) {
-    await mkdir(dirname(join(to, path)), { recursive: true });
-    await link(join(from, path), join(to, path)).catch(() => copyFile(join(from, path), join(to, path)));
   }
 }
 
@@ -287,6 +273,7 @@ function summary(round: LiveRound) {
     cpuPerAudioSecond: round.cpuSeconds / round.audioSeconds,
     coresUsed: round.cpuSeconds / round.wallSeconds,
     workerBusyShare: round.workerBusySeconds / round.wallSeconds,
+    workerRunShare: round.workerRunSeconds / round.wallSeconds,
     residentBytes: round.residentBytes,
     rawFinalLatenciesMs: round.finalLatenciesMs.map(Math.round),
   };
@@ -317,7 +304,8 @@ async function measureSpeaking(service: ServiceProcess, model: string, smoke: bo
   return figures;
 }
 
-function print({ id, way, weightsBytes, bound, load, service, file, live, speech }: PackageFigures): void {
+function print(figures: PackageFigures): void {
+  const { id, way, weightsBytes, bound, chunks, load, service, file, live, speech } = figures;
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   console.log(
     `${id}, ${way}: ${megabytes(weightsBytes)}, loaded in ${(load.loadMs / 1_000).toFixed(1)} s with a peak of ` +
@@ -329,6 +317,7 @@ function print({ id, way, weightsBytes, bound, load, service, file, live, speech
       `at least ${billions(bound.operationsPerAudioSecond)} operations for a second of speech, of ` +
         `${billions(bound.operationsPerSecond)} a second: ${bound.speakersPerCore.toFixed(1)} speakers a core`,
     );
+  if (chunks !== null) console.log(showChunkCosts(chunks));
   if (file !== undefined) console.log(`files: real-time factor ${file.realTimeFactor.toFixed(3)}`);
   if (live !== undefined)
     console.log(`live: ${live.sessions.join(" and ")} sessions within ${REACHES_P95_MS.join(" and ")} ms`);
