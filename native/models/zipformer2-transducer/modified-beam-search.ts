@@ -68,13 +68,12 @@ export class ModifiedBeamSearch {
   ): Promise<Hypotheses> {
     const { width } = this.#graphs;
     const frames = encoded.length / width;
-    const decodings = new Map<string, Float32Array>();
     const hotState = hotWords?.startState ?? 0;
     const context = this.#graphs.firstContext();
     let paths: Path[] = [{ key: "", length: context.length, context, last: null, hotState, score: 0 }];
     for (let frame = 0; frame < frames; frame++) {
       if (stop !== null && Atomics.load(stop, 0) !== 0) throw searchStopped();
-      const decoded = await this.#decoded(paths, decodings);
+      const decoded = await this.#decoded(paths);
       const part = encoded.subarray(frame * width, (frame + 1) * width);
       const logits = await this.#graphs.join(part, decoded);
       paths = this.#keepBest(this.#candidates(paths, logits, hotWords));
@@ -82,18 +81,13 @@ export class ModifiedBeamSearch {
     return this.#hypotheses(paths, frames, hotWords);
   }
 
-  /** Runs the decoder for contexts that are new in this utterance. @returns `[paths, width]` */
-  async #decoded(paths: readonly Path[], decodings: Map<string, Float32Array>): Promise<Tensor> {
+  /** @returns `[paths, width]` */
+  async #decoded(paths: readonly Path[]): Promise<Tensor> {
     const { width } = this.#graphs;
     const all = new Float32Array(paths.length * width);
     for (const [index, { context }] of paths.entries()) {
-      const key = context.join();
-      let decoded = decodings.get(key);
-      if (decoded === undefined) {
-        decoded = (await this.#graphs.decode(context)).data as Float32Array;
-        decodings.set(key, decoded);
-      }
-      all.set(decoded, index * width);
+      const { data } = await this.#graphs.decode(context);
+      all.set(data as Float32Array, index * width);
     }
     return new Tensor("float32", all, [paths.length, width]);
   }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { Tensor } from "onnxruntime-node";
 import { type GraphOptions, loadGraph, requireDimension, requireFixed } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
@@ -13,6 +14,9 @@ const JOINER = {
   outputs: ["logit"],
 } as const satisfies GraphContract;
 
+/** Number of contexts whose decoder output is kept: 8 MB with the usual 512 floats each. */
+const KEPT_CONTEXTS = 4_096;
+
 /** Decoder and joiner of a transducer whose decoder depends only on the last tokens. */
 export class StatelessGraphs {
   /** Number of floats per frame of the encoder's output. */
@@ -22,6 +26,8 @@ export class StatelessGraphs {
   readonly #joiner: Graph;
   readonly #names: { readonly decoder: string; readonly joiner: string };
   readonly #contextSize: number;
+  /** Outputs by context: the greedy and the beam search of an utterance share most contexts. */
+  readonly #decoded = new LRUCache<string, Tensor>({ max: KEPT_CONTEXTS });
 
   private constructor(
     decoder: Graph,
@@ -56,12 +62,17 @@ export class StatelessGraphs {
     return context;
   }
 
-  /** @returns `[1, width]` */
+  /** @returns `[1, width]`, shared with other callers */
   async decode(context: BigInt64Array): Promise<Tensor> {
+    const key = context.join();
+    const known = this.#decoded.get(key);
+    if (known !== undefined) return known;
     const y = new Tensor("int64", context, [1, this.#contextSize]);
     const answer = await this.#decoder.run({ y });
     floatsOf(this.#names.decoder, "decoder_out", answer, this.width);
-    return answer["decoder_out"]!;
+    const decoded = answer["decoder_out"]!;
+    this.#decoded.set(key, decoded);
+    return decoded;
   }
 
   /**

@@ -3,8 +3,14 @@ import { test } from "node:test";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { referencePcm } from "../../../bench/support/streaming-reference.js";
 import { type HotWord, HotWords } from "../../../core/domain/decoding/hot-words.js";
+import { readPackage } from "../../../native/models/find-packages.js";
+import { RunTimes } from "../../../native/models/run-times.js";
+import { readTokens } from "../../../native/models/tokens.js";
 import { copySpan } from "../../../native/models/utterance-reader.js";
+import type { TransducerManifest } from "../../../native/models/zipformer2-transducer/manifest.js";
+import { StatelessGraphs } from "../../../native/models/zipformer2-transducer/stateless-graphs.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
+import { eventually } from "../../support/eventually.js";
 import { changeManifest, copyOfPackage } from "../../support/folders.js";
 
 const FOLDER = "test/fixtures/adapters/tiny-zipformer2-transducer";
@@ -70,6 +76,20 @@ test("rows from elsewhere are searched like those of any recogniser", async () =
   const found = await utterances.tokenSearch.searchAside!(copy, frames, null, null);
   assert.deepEqual(found, utterances.tokenSearch.search(copy, frames, null));
   await model.release();
+});
+
+test("the decoder runs once for a context, whichever search needs it", async () => {
+  const model = await readPackage<TransducerManifest>(FOLDER, "transcription");
+  const times = new RunTimes(model);
+  const options = { intraOpThreads: 1, runTimes: times.cells };
+  const graphs = await StatelessGraphs.load(model, await readTokens(model), options);
+  const runs = () => times.read().find(({ graph }) => graph === "decoder")!.rows;
+  const first = await graphs.decode(BigInt64Array.of(3n, 4n));
+  const other = await graphs.decode(BigInt64Array.of(4n, 3n));
+  assert.equal(await graphs.decode(BigInt64Array.of(3n, 4n)), first);
+  assert.notDeepEqual(other.data, first.data);
+  await eventually("both runs are counted", () => runs() === 2);
+  await graphs.release();
 });
 
 test("activePaths must be at least 1", async () => {
