@@ -52,7 +52,7 @@ const UNCHANGED = new Set(["vad", "preprocessor"]);
 /** Limit of protobuf messages, and of Node's `readFile`. */
 const LARGEST_BYTES = 2 ** 31 - 1;
 const NOTE =
-  "Its matrix products have int8 weights, made from the fp32 package with `models quantize`; convolutions are fp32.";
+  "Its matrix products have int8 weights, made from the package with `models quantize`; convolutions are unchanged.";
 
 /**
  * Writes an int8 variant of the package in `folder` to `outFolder`, which must not exist. The write is
@@ -96,7 +96,8 @@ async function writePackage(
     products += made.products;
     files.set(name, { path: file.path, sha256: made.sha256 });
   }
-  if (products === 0) throw broken(`${manifest.id} has no fp32 matrix products with constant weights`);
+  if (products === 0)
+    throw broken(`${manifest.id} has no matrix products with constant fp32 or fp16 weights`);
   const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
     // A quantized graph loses its GPU variant, which was derived from the fp32 graph.

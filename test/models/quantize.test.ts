@@ -3,13 +3,23 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { InferenceSession, Tensor } from "onnxruntime-node";
 import { ServiceError } from "../../core/domain/errors.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { LogProbs } from "../../native/models/log-probs.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
-import { contentOf, GRAPH, MODEL, readInitializer, readNode } from "../../src/models/onnx/graph-messages.js";
-import { quantizeColumns } from "../../src/models/onnx/weights.js";
+import {
+  contentOf,
+  GRAPH,
+  MODEL,
+  readInitializer,
+  readNode,
+  TYPES,
+  writeInitializer,
+  writeNode,
+} from "../../src/models/onnx/graph-messages.js";
+import { floatsOfHalves, quantizeColumns } from "../../src/models/onnx/weights.js";
 import { delimited, fieldsOf, whole } from "../../src/models/onnx/wire.js";
 import { quantizePackage } from "../../src/models/quantize.js";
 import { changeManifest, copyOfPackage, type Json, temporaryFolder } from "../support/folders.js";
@@ -101,7 +111,7 @@ test("the variant has its own hashes, ID and note", async () => {
   await quantizePackage(`${FOLDER}tiny-nemo-streaming-ctc`, out);
   const manifest = JSON.parse(await readFile(join(out, "manifest.json"), "utf8"));
   assert.equal(manifest.id, "tiny-nemo-streaming-ctc-int8");
-  assert.match(manifest.notes, /int8 weights.*convolutions are fp32/);
+  assert.match(manifest.notes, /int8 weights.*convolutions are unchanged/);
   assert.deepEqual((await readdir(out)).sort(), ["manifest.json", "model.onnx", "tokens.txt", "vad.onnx"]);
   for (const { path, sha256 } of Object.values(manifest.files) as { path: string; sha256: string }[]) {
     assert.equal(
@@ -128,9 +138,38 @@ test("weights in side files move into the graph", async () => {
   assert.deepEqual((await decode(outside)).logProbs, (await decode(inside)).logProbs);
 });
 
+for (const through of ["Cast", "Identity"] as const) {
+  test(`products in half precision become integer products; ${through} reads them`, async () => {
+    const folder = await copyOfPackage(`${FOLDER}tiny-nemo-streaming-ctc`);
+    await putProductsInHalves(folder, through);
+    const [out, fromFp32] = [join(await temporaryFolder(), "out"), join(await temporaryFolder(), "out")];
+    const { products } = await quantizePackage(folder, out);
+    assert.equal(products, (await quantizePackage(`${FOLDER}tiny-nemo-streaming-ctc`, fromFp32)).products);
+    const operators = await operatorsOf(out);
+    assert.equal(operators.filter((operator) => operator === "MatMulInteger").length, products);
+    const [halves, int8] = [await decode(folder), await decode(out)];
+    const rows = Array.from({ length: halves.frames }, (_, row) => row);
+    const same = rows.filter((row) => bestOf(halves, row) === bestOf(int8, row)).length;
+    assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
+  });
+}
+
+test("every half-precision number has the value that the runtime gives it", async () => {
+  const halves = Uint16Array.from({ length: 65_536 }, (_, half) => half);
+  const session = await InferenceSession.create(
+    smallGraph(writeNode({ op: "Cast", inputs: ["x"], outputs: ["y"], attributes: { to: TYPES.float } })),
+  );
+  const { y } = await session.run({ x: new Tensor("float16", halves, [halves.length]) });
+  const floats = floatsOfHalves(halves);
+  for (const [half, value] of (y!.data as Float32Array).entries()) {
+    assert.ok(Object.is(floats[half], value), `${half}: ${floats[half]} instead of ${value}`);
+  }
+  await session.release();
+});
+
 test("a package without such products is rejected, and nothing is left behind", async () => {
   const parent = await temporaryFolder();
-  const wanted = broken(/tiny-gigaam-ctc has no fp32 matrix products with constant weights/);
+  const wanted = broken(/tiny-gigaam-ctc has no matrix products with constant fp32 or fp16 weights/);
   await assert.rejects(quantizePackage(`${FOLDER}tiny-gigaam-ctc`, join(parent, "out")), wanted);
   assert.deepEqual(await readdir(parent), []);
 });
@@ -222,4 +261,68 @@ async function reseal(folder: string): Promise<void> {
       .digest("hex");
   }
   await writeFile(join(folder, "manifest.json"), JSON.stringify(manifest));
+}
+
+/** Puts the constants of matrix products into half precision, with Casts around, as exports with autocast do. */
+async function putProductsInHalves(folder: string, through: "Cast" | "Identity"): Promise<void> {
+  const path = join(folder, "model.onnx");
+  const graph = await graphOf(folder);
+  const initializers = graph.filter(({ number }) => number === GRAPH.initializer).map(readInitializer);
+  const constants = new Map(initializers.map((initializer) => [initializer.name, initializer]));
+  const cast = (from: string, into: string, to: number) =>
+    writeNode({ op: "Cast", inputs: [from], outputs: [into], attributes: { to } });
+  const changed = graph.flatMap((field) => {
+    if (field.number !== GRAPH.node) return [field.raw];
+    const { op, inputs, outputs, attributes } = readNode(field);
+    const [left = "", ...factors] = inputs;
+    if (!["MatMul", "Gemm"].includes(op) || !constants.has(factors[0]!)) return [field.raw];
+    const output = outputs[0]!;
+    return [
+      ...factors.flatMap((name) => {
+        const { dims, ...factor } = constants.get(name)!;
+        const floats = new Float32Array(new Uint8Array(contentOf({ dims, ...factor })).buffer);
+        const content = new Uint8Array(Uint16Array.from(floats, halfOf).buffer);
+        return writeInitializer({ name: `${output}.${name}`, type: TYPES.half, dims, content: [content] });
+      }),
+      ...cast(left, `${output}.left`, TYPES.half),
+      ...writeNode({
+        op,
+        inputs: [`${output}.left`, ...factors.map((name) => `${output}.${name}`)],
+        outputs: [`${output}.half`],
+        ...(op === "Gemm" ? { attributes: { transB: attributes.get("transB") ?? 0 } } : {}),
+      }),
+      ...(through === "Identity"
+        ? writeNode({ op: "Identity", inputs: [`${output}.half`], outputs: [`${output}.same`] })
+        : []),
+      ...cast(`${output}.${through === "Identity" ? "same" : "half"}`, output, TYPES.float),
+    ];
+  });
+  const model = fieldsOf(await readFile(path)).flatMap((field) =>
+    field.number === MODEL.graph ? delimited(MODEL.graph, changed) : [field.raw],
+  );
+  await writeFile(path, Buffer.concat(model));
+  await reseal(folder);
+}
+
+/** Rounds towards zero to half precision; values below its normal range become zero. */
+function halfOf(value: number): number {
+  const sign = value < 0 ? 0x8000 : 0;
+  const exponent = Math.floor(Math.log2(Math.abs(value)));
+  if (exponent < -14) return sign;
+  return sign + ((exponent + 15) << 10) + Math.floor((Math.abs(value) / 2 ** exponent - 1) * 1_024);
+}
+
+/** A model that applies a node to `x`, halves, and returns `y`. */
+function smallGraph(node: readonly Uint8Array[]): Uint8Array {
+  const type = delimited(1, [whole(1, TYPES.half), ...delimited(2, delimited(1, delimited(2, "n")))]);
+  const graph = [
+    ...node,
+    ...delimited(GRAPH.input, [...delimited(1, "x"), ...delimited(2, type)]),
+    ...delimited(GRAPH.output, delimited(1, "y")),
+  ];
+  return Buffer.concat([
+    whole(1, 8),
+    ...delimited(MODEL.graph, graph),
+    ...delimited(MODEL.opset, [whole(2, 13)]),
+  ]);
 }

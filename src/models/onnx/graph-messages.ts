@@ -21,7 +21,7 @@ const OPSET = { domain: 1, version: 2 } as const;
 const ENTRY = { key: 1, value: 2 } as const;
 const EXTERNAL = 1;
 
-export const TYPES = { float: 1, uint8: 2, int8: 3 } as const;
+export const TYPES = { float: 1, uint8: 2, int8: 3, half: 10 } as const;
 
 export interface Node {
   readonly op: string;

@@ -14,7 +14,7 @@ import {
   writeInitializer,
   writeNode,
 } from "./graph-messages.js";
-import { type Matrix, quantizeColumns } from "./weights.js";
+import { floatsOfHalves, type Matrix, quantizeColumns } from "./weights.js";
 import { delimited, type Field, fieldsOf } from "./wire.js";
 
 /** The first opset that has DynamicQuantizeLinear. */
@@ -43,12 +43,23 @@ interface Product {
   readonly weights: string;
   readonly isTransposed: boolean;
   readonly bias: string | null;
+  /** Whether its tensors are in half precision. */
+  readonly isHalf: boolean;
+}
+
+/** Half-precision tensors that the graph also has, or will have, in fp32. */
+interface Halves {
+  /** By tensor: what a Cast made it from. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** By output of a product: its name in fp32. */
+  readonly results: ReadonlyMap<string, string>;
 }
 
 /**
- * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8. Everything
- * else, such as convolutions, stays unchanged. Weights have one scale per column. The other side is quantized
- * at run time to 8 bits, with one scale for the whole tensor, so a result depends on the rest of its batch.
+ * Quantizes the constant matrices of matrix products (MatMul, and Gemm without factors) to int8, those in half
+ * precision too. Everything else, such as convolutions, stays unchanged. Weights have one scale per column.
+ * The other side is quantized at run time to 8 bits, with one scale for the whole tensor, so a result depends
+ * on the rest of its batch.
  *
  * @param bytes an ONNX file with operator set 11 or newer
  * @throws {ServiceError} `MODEL_BROKEN` if the file cannot be quantized
@@ -75,18 +86,22 @@ export async function quantizeGraph(
   const written: Uint8Array[] = [];
   const weights = new Map<string, QuantizedWeights>();
   const activations = new Set<string>();
+  const halves = halvesOf(nodes, products);
   let node = 0;
   let done = 0;
   for (const field of fields) {
-    const product = field.number === GRAPH.node ? products[node++]! : null;
-    if (product !== null) {
+    const index = field.number === GRAPH.node ? node++ : -1;
+    const product = products[index] ?? null;
+    const fromHalf = index < 0 ? null : castFromHalf(nodes[index]!, halves);
+    if (fromHalf !== null) written.push(...fromHalf);
+    else if (product !== null) {
       const key = `${product.weights}${product.isTransposed ? ".transposed" : ""}`;
       const known = weights.get(key);
       const quantized =
         known ?? (await quantizeWeights(initializers.get(product.weights)!, product, key, options));
       weights.set(key, quantized);
       if (known === undefined) written.push(...quantized.initializers);
-      written.push(...writeProduct(product, quantized, activations));
+      written.push(...writeProduct(product, quantized, activations, halves));
       options.onProgress?.(++done, total);
     } else if (field.number === GRAPH.initializer) {
       const initializer = readInitializer(field);
@@ -136,8 +151,26 @@ function productOf(
   if (initializer === undefined || inputs.has(weights)) return null;
   const { type, dims } = initializer;
   const [first = 0, second = 0] = dims;
-  if (type !== TYPES.float || dims.length !== 2 || first * second < SMALLEST_WEIGHTS) return null;
-  return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias };
+  const isHalf = type === TYPES.half;
+  if (!(isHalf || type === TYPES.float) || dims.length !== 2 || first * second < SMALLEST_WEIGHTS)
+    return null;
+  return { node, weights, isTransposed: transB === 1, bias: bias === "" ? null : bias, isHalf };
+}
+
+function halvesOf(nodes: readonly Node[], products: readonly (Product | null)[]): Halves {
+  const casts = nodes.filter(({ op, attributes }) => op === "Cast" && attributes.get("to") === TYPES.half);
+  const outputs = products.flatMap((product) => (product?.isHalf === true ? product.node.outputs : []));
+  return {
+    sources: new Map(casts.map(({ inputs, outputs }) => [outputs[0]!, inputs[0]!])),
+    results: new Map(outputs.map((name) => [name, `${name}.float`])),
+  };
+}
+
+/** Writes a Cast of a half-precision product to fp32, which reads the fp32 result; null for other nodes. */
+function castFromHalf({ op, inputs, outputs, attributes }: Node, { results }: Halves): Uint8Array[] | null {
+  const result = results.get(inputs[0] ?? "");
+  if (op !== "Cast" || attributes.get("to") !== TYPES.float || result === undefined) return null;
+  return writeNode({ op, inputs: [result], outputs, attributes: { to: TYPES.float } });
 }
 
 /** Names that nodes other than the products also read. */
@@ -155,19 +188,21 @@ function readElsewhere(
 
 async function quantizeWeights(
   initializer: Initializer,
-  { isTransposed }: Product,
+  { isTransposed, isHalf }: Product,
   key: string,
   { weightBits, readExternal }: QuantizeGraphOptions,
 ): Promise<QuantizedWeights> {
   const { external, dims, name } = initializer;
   const content = external === null ? contentOf(initializer) : await readExternal(external);
   const [first = 0, second = 0] = dims;
-  if (content.length !== 4 * first * second) {
-    throw broken(`${name} must have ${4 * first * second} bytes, found ${content.length}`);
+  const byteCount = (isHalf ? 2 : 4) * first * second;
+  if (content.length !== byteCount) {
+    throw broken(`${name} must have ${byteCount} bytes, found ${content.length}`);
   }
   const [rows, columns] = isTransposed ? [second, first] : [first, second];
-  // Copy the bytes, because floats need an aligned buffer.
-  const values = new Float32Array(new Uint8Array(content).buffer);
+  // Copy the bytes, because numbers need an aligned buffer.
+  const { buffer } = new Uint8Array(content);
+  const values = isHalf ? floatsOfHalves(new Uint16Array(buffer)) : new Float32Array(buffer);
   const matrix: Matrix = { values, rows, columns, isTransposed };
   const quantized = quantizeColumns(matrix, 2 ** (weightBits - 1) - 1);
   const names = { values: `${key}.int8`, scales: `${key}.scales` };
@@ -192,32 +227,44 @@ async function quantizeWeights(
 
 /**
  * Writes a product's nodes in the form that onnxruntime fuses. A tensor is quantized once for all products.
+ * Tensors in half precision are converted around the product; the runtime drops a Cast from fp32 to fp32.
  */
 function writeProduct(
-  { node, bias }: Product,
+  { node, bias, isHalf }: Product,
   { values, scales }: QuantizedWeights,
   activations: Set<string>,
+  { sources, results }: Halves,
 ): Uint8Array[] {
-  const [left = ""] = node.inputs;
-  const [output = ""] = node.outputs;
+  const [given = ""] = node.inputs;
+  const [half = ""] = node.outputs;
+  const source = sources.get(given) ?? given;
+  const left = isHalf ? `${source}.float` : given;
+  const output = results.get(half) ?? half;
   const quantized = [`${left}.uint8`, `${left}.scale`, `${left}.zero`];
-  const [integers, scale, sums, product] = ["integers", "scale", "sums", "product"].map(
+  const [integers, scale, sums, product, addend] = ["integers", "scale", "sums", "product", "addend"].map(
     (part) => `${output}.${part}`,
   );
   const result = bias === null ? output : product!;
   const isQuantized = activations.has(left);
   activations.add(left);
+  const cast = (from: string, into: string, to: number) =>
+    writeNode({ op: "Cast", inputs: [from], outputs: [into], attributes: { to } });
   return [
+    ...(isHalf && !isQuantized ? cast(source, left, TYPES.float) : []),
     ...(isQuantized ? [] : writeNode({ op: "DynamicQuantizeLinear", inputs: [left], outputs: quantized })),
     ...writeNode({
       op: "MatMulInteger",
       inputs: [quantized[0]!, values, quantized[2]!],
       outputs: [integers!],
     }),
-    ...writeNode({ op: "Cast", inputs: [integers!], outputs: [sums!], attributes: { to: TYPES.float } }),
+    ...cast(integers!, sums!, TYPES.float),
     ...writeNode({ op: "Mul", inputs: [quantized[1]!, scales], outputs: [scale!] }),
     ...writeNode({ op: "Mul", inputs: [sums!, scale!], outputs: [result] }),
-    ...(bias === null ? [] : writeNode({ op: "Add", inputs: [result, bias], outputs: [output] })),
+    ...(bias !== null && isHalf ? cast(bias, addend!, TYPES.float) : []),
+    ...(bias === null
+      ? []
+      : writeNode({ op: "Add", inputs: [result, isHalf ? addend! : bias], outputs: [output] })),
+    ...(isHalf ? cast(output, half, TYPES.half) : []),
   ];
 }
 

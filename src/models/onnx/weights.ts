@@ -38,3 +38,23 @@ export function quantizeColumns(matrix: Matrix, limit: number): QuantizedMatrix 
   }
   return { values: quantized, scales };
 }
+
+/** Number of halves: sign, exponent of 5 bits, and fraction of 10 bits. */
+const HALVES = 1 << 16;
+const FRACTION = 1 << 10;
+let floats: Float32Array | undefined;
+
+/** Converts half-precision floats to fp32, exactly. */
+export function floatsOfHalves(halves: Uint16Array): Float32Array {
+  floats ??= Float32Array.from({ length: HALVES }, (_, half) => {
+    const exponent = (half >> 10) & 31;
+    const fraction = half % FRACTION;
+    const sign = half < HALVES / 2 ? 1 : -1;
+    if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+    // Subnormal values have the lowest exponent, and no implicit first bit.
+    const significand = exponent === 0 ? fraction : FRACTION + fraction;
+    return sign * significand * 2 ** (Math.max(exponent, 1) - 25);
+  });
+  const table = floats;
+  return Float32Array.from(halves, (half) => table[half]!);
+}
