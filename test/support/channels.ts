@@ -62,9 +62,14 @@ export async function twoSpeakers(service: SharedService): Promise<readonly [Int
 
 /** Waits until all work of a new customer is settled and has cost exactly `credits`. */
 export async function charged({ url, key }: SharedService, credits: number): Promise<void> {
-  await eventually(`${credits} credits are charged`, async () => {
+  let shown = "";
+  const isCharged = async () => {
     const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
-    const { balance, held } = (await answer.json()) as { balance: number; held: number };
+    shown = await answer.text();
+    const { balance, held } = JSON.parse(shown) as { balance: number; held: number };
     return held === 0 && FREE_GRANT_CREDITS - balance === credits;
+  };
+  await eventually(`${credits} credits are charged`, isCharged).catch((error: unknown) => {
+    throw new Error(`the balance is ${shown}`, { cause: error });
   });
 }

@@ -3,8 +3,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
 import { freePort } from "../../bench/support/free-port.js";
+import { type MetricValues, readMetrics } from "../../bench/support/operator-metrics.js";
 import { ApiKeys } from "../../src/store/accounts/api-keys.js";
 import { Organizations } from "../../src/store/accounts/organizations.js";
+import { HoldChanges } from "../../src/store/ledger/hold-changes.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { type ServiceProcess, startServiceProcess } from "./service-process.js";
 import { SILENT } from "./silent-log.js";
@@ -36,14 +38,40 @@ export async function sharedService(): Promise<SharedService> {
   running ??= start();
   const { service, operatorPort } = await running;
   const { url, dataDir } = service;
-  const [connection, pepper] = await Promise.all(
-    ["postgres.json", "key-pepper"].map((name) => readFile(join(dataDir, name), "utf8")),
-  );
-  const sql = connect(JSON.parse(connection!), SILENT);
-  try {
+  const pepper = await readFile(join(dataDir, "key-pepper"), "utf8");
+  return await withDatabase(dataDir, async (sql) => {
     const { id: organizationId } = await new Organizations(sql).create("customer");
-    const { rawKey } = await new ApiKeys(sql, pepper!.trim()).create({ organizationId, name: "test" });
+    const { rawKey } = await new ApiKeys(sql, pepper.trim()).create({ organizationId, name: "test" });
     return { url, dataDir, key: rawKey, organizationId, operatorUrl: `http://127.0.0.1:${operatorPort}` };
+  });
+}
+
+/** Charges a customer without any work, as another service with the same database would. */
+export async function charge({ dataDir, organizationId }: SharedService, credits: number): Promise<void> {
+  await withDatabase(dataDir, async (sql) => {
+    const changes = new HoldChanges(sql);
+    const hold = { id: `spent_${organizationId}`, organizationId };
+    const price = {
+      quantity: { units: credits, unitsPerSecond: 1 },
+      tariff: { credits: 1, perUnits: 1 },
+    } as const;
+    assert.ok(await changes.open({ ...hold, ...price, serviceId: "svc_test", kind: "file" }));
+    assert.equal(await changes.post(hold, credits, "settled"), credits);
+  });
+}
+
+/** Reads the metrics of a shared service, to which all its customers add. */
+export async function metricsOf({ operatorUrl }: SharedService): Promise<MetricValues> {
+  return await readMetrics(Number(new URL(operatorUrl).port));
+}
+
+async function withDatabase<T>(
+  dataDir: string,
+  use: (sql: ReturnType<typeof connect>) => Promise<T>,
+): Promise<T> {
+  const sql = connect(JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8")), SILENT);
+  try {
+    return await use(sql);
   } finally {
     await sql.end();
   }
