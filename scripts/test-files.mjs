@@ -55,6 +55,15 @@ const SHARING = {
     ],
     ...["e2e/service.", "e2e/speech-marks", "e2e/word-times", "cli/recordings"],
   ],
+  // Two more services, so that none of the three processes runs for long.
+  protocols: [
+    ...["client/live-speech", "e2e/agents", "e2e/audio-events", "e2e/channels", "e2e/deepgram"],
+    ...["e2e/livekit", "e2e/realtime", "e2e/speech-format"],
+  ],
+  customers: [
+    ...["cli/channels", "cli/jobs", "cli/speak-live", "docs/readable-examples"],
+    ...["e2e/jobs.", "e2e/readable", "e2e/vocabulary"],
+  ],
   stores: [
     ...["store/ledger/idempotency", "store/ledger/usage", "store/store.", "store/several"],
     ...[
@@ -77,7 +86,7 @@ const SHARING = {
   ],
 };
 /** Groups whose files become one suite each. They are long, so they start after the first three files. */
-const SUITES = ["service", "stores", "commands", "searches", "natives", "engines"];
+const SUITES = ["service", "protocols", "customers", "stores", "commands", "searches", "natives", "engines"];
 /** Imported first, so that the shared service outlives the first suite that imports it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** Files that inspect their process, or copy it. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { READABLE_PAGE, readableExamples } from "../support/readable-examples.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
@@ -34,7 +34,7 @@ for (const steps of readableExamples()) {
     const env = { DATA_DIR: service.dataDir, DAUYS_API_KEY: service.key };
     for (const { args, output } of steps) {
       const placed = args.map((arg) => (arg === "a.wav" ? join(folder, arg) : arg));
-      const { code, stdout, stderr } = await dauys(placed, { env });
+      const { code, stdout, stderr } = await dauysInTurn(placed, { env });
       assert.equal(code, 0, stderr);
       // Numbers have non-breaking spaces, but the page has ordinary ones.
       assert.equal(stdout.replaceAll("\u00a0", " ").trim(), output);
