@@ -16,6 +16,7 @@ import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
+import { pace } from "../support/pace.js";
 import { append } from "../support/realtime-events.js";
 import { startTwoServices } from "../support/service-process.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
@@ -290,11 +291,12 @@ describe("on two services", () => {
     const said = await speak(here);
     assert.notDeepEqual(said, usual);
     assert.deepEqual((await there.vocabulary.get()).pronunciations, [{ word: "GPT", say: "қазақстан" }]);
-    await eventually(
-      "the other service knows",
-      async () => said.length === (await speak(there)).length,
-      35_000,
-    );
+    const isKnown = async () => {
+      if (said.length === (await speak(there)).length) return true;
+      await pace(1_000);
+      return false;
+    };
+    await eventually("the other service knows", isKnown, 35_000);
     assert.deepEqual(await speak(there), said);
   });
 });
