@@ -112,7 +112,7 @@ export async function run(options: BenchOptions): Promise<void> {
     throw new Error(`${folder} has no packages: create some with \`${RECIPE} --out ${folder}\``);
   const families: PackageFigures[] = [];
   const loadBefore = loadavg()[0];
-  const speed = await processorSpeed();
+  const speed = await processorSpeed({ smoke });
   console.log(
     `one core: ${billions(speed.fp32)} operations a second in fp32, ${billions(speed.int8)} in int8`,
   );
