@@ -8,6 +8,7 @@ import { DauysClient } from "../../src/client/node.js";
 import { toSrt } from "../../src/client/subtitles.js";
 import type { Transcription } from "../../src/client/transcription-types.js";
 import { interleaved, twoSpeakers, wavOfChannels } from "../support/channels.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 import { dauys } from "./support.js";
@@ -22,7 +23,7 @@ before(async () => {
   service = await sharedService();
   channels = await twoSpeakers(service);
   folder = await temporaryFolder();
-  env = { DATA_DIR: service.dataDir, DAUYS_API_KEY: service.key, TMPDIR: folder };
+  env = { DATA_DIR: service.dataDir, DAUYS_API_KEY: service.key };
   call = join(folder, "call.wav");
   await writeFile(call, wavOfChannels(channels));
 });
@@ -31,12 +32,12 @@ const speakersOf = (text: string) => [...text.matchAll(/^Speaker (\d): ./gm)].ma
 
 test("transcribe --channels split names the speakers in text, subtitles and JSON", async () => {
   const command = ["transcribe", call, "--channels", "split"];
-  const text = await dauys(command, { env });
+  const text = await dauysInTurn(command, { env });
   assert.equal(text.code, 0, text.stderr);
   assert.deepEqual(speakersOf(text.stdout), ["1", "2", "1"]);
-  const srt = await dauys([...command, "--srt"], { env });
+  const srt = await dauysInTurn([...command, "--srt"], { env });
   assert.deepEqual(speakersOf(srt.stdout), ["1", "2", "1"]);
-  const json = await dauys([...command, "--json"], { env });
+  const json = await dauysInTurn([...command, "--json"], { env });
   const transcription = JSON.parse(json.stdout) as Transcription;
   assert.deepEqual(
     transcription.channels!.map(({ channel, words }) => [channel, words]),
@@ -45,7 +46,7 @@ test("transcribe --channels split names the speakers in text, subtitles and JSON
       [1, undefined],
     ],
   );
-  const wrong = await dauys(["transcribe", call, "--channels", "2"], { env });
+  const wrong = await dauysInTurn(["transcribe", call, "--channels", "2"], { env });
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /--channels must be split or mix, received "2"/);
 });
@@ -66,11 +67,11 @@ test("listen --channels prints a line for each turn, with its speaker", async ()
 test("speak writes telephone audio", async () => {
   const path = join(folder, "hello.wav");
   const command = ["speak", "Сәлем!", "-o", path, "--nfe", "4", "--encoding", "mulaw"];
-  const { code, stderr } = await dauys(command, { env });
+  const { code, stderr } = await dauysInTurn(command, { env });
   assert.equal(code, 0, stderr);
   const { format, sampleRateHz } = parseWavHeader(await readFile(path))!;
   assert.deepEqual([format, sampleRateHz], ["mulaw", 8_000]);
-  const streamed = await dauys([...command, "--stream"], { env });
+  const streamed = await dauysInTurn([...command, "--stream"], { env });
   assert.equal(streamed.code, 2);
   assert.match(streamed.stderr, /--stream cannot be combined with --encoding mulaw or alaw/);
 });

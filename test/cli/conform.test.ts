@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { LIVE_CASES } from "../../src/conformance/live-cases.js";
 import { SPEECH_CASES } from "../../src/conformance/speech-cases.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { dauys } from "./support.js";
 
@@ -36,7 +37,7 @@ test("prints a table of the selected cases, with the bound and the credits used"
 
 test("prints a report as JSON, and takes the address from --url", async () => {
   const args = ["conform", "--url", service.url, "--filter", "unknown", "--json"];
-  const { code, stdout, stderr } = await dauys(args, { env });
+  const { code, stdout, stderr } = await dauysInTurn(args, { env });
   assert.equal(code, 0, stderr);
   const { url, passed, failed, cases, ...credits } = JSON.parse(stdout);
   assert.deepEqual([url, failed, cases.length], [service.url, 0, passed]);
@@ -49,7 +50,7 @@ test("a server of another kind fails the cases, shows what arrived, and exits wi
   await new Promise<void>((settle) => other.listen(0, "127.0.0.1", settle));
   const { port } = other.address() as { readonly port: number };
   const args = ["conform", `http://127.0.0.1:${port}`, "--filter", "live-1", "--key", "sk-svc-1"];
-  const { code, stdout, stderr } = await dauys(args);
+  const { code, stdout, stderr } = await dauysInTurn(args);
   other.close();
   assert.equal(code, 1);
   assert.match(
@@ -60,7 +61,7 @@ test("a server of another kind fails the cases, shows what arrived, and exits wi
 });
 
 test("long cases are skipped with a reason", async () => {
-  const { code, stdout } = await dauys(["conform", service.url, "--filter", "after 60 s"], { env });
+  const { code, stdout } = await dauysInTurn(["conform", service.url, "--filter", "after 60 s"], { env });
   assert.equal(code, 0);
   assert.match(
     stdout,
@@ -69,20 +70,20 @@ test("long cases are skipped with a reason", async () => {
 });
 
 test("lists all cases without a service or a key", async () => {
-  const { code, stdout } = await dauys(["conform", "--list", "--json"]);
+  const { code, stdout } = await dauysInTurn(["conform", "--list", "--json"]);
   const ids = (JSON.parse(stdout) as readonly { readonly id: string }[]).map(({ id }) => id);
   assert.deepEqual([code, ids], [0, [...LIVE_CASES, ...SPEECH_CASES].map(({ id }) => id)]);
 });
 
 test("rejects a filter without cases, a second address, and a server that cannot be reached", async () => {
-  const none = await dauys(["conform", service.url, "--filter", "unheard of"], { env });
+  const none = await dauysInTurn(["conform", service.url, "--filter", "unheard of"], { env });
   assert.deepEqual(
     [none.code, none.stderr.split("\n")[0]],
     [2, 'dauys: no case contains "unheard of"; see `dauys conform --list`'],
   );
-  const twice = await dauys(["conform", service.url, "--url", service.url], { env });
+  const twice = await dauysInTurn(["conform", service.url, "--url", service.url], { env });
   assert.match(twice.stderr, /^dauys: give the URL once: as argument or as --url\n/);
-  const gone = await dauys(["conform", "http://127.0.0.1:1", "--filter", "live-1"], { env });
+  const gone = await dauysInTurn(["conform", "http://127.0.0.1:1", "--filter", "live-1"], { env });
   assert.equal(gone.code, 1);
   assert.match(gone.stderr, /dauys: cannot reach the service .*ECONNREFUSED/);
 });

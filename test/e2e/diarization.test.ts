@@ -8,7 +8,7 @@ import { writeWav } from "../../core/domain/audio/wav.js";
 import type { ListenTranscript } from "../../core/protocol/listen-file-schemas.js";
 import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 import { DauysClient } from "../../src/client/node.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -128,14 +128,14 @@ test("the command prints a line for each turn, and names speakers in subtitles",
   const path = join(dataDir, "talk.wav");
   await writeFile(path, wav);
   const env = { DAUYS_URL: service.url, DAUYS_API_KEY: service.key };
-  const { stdout } = await dauys(["transcribe", path, "--diarize", "--plain"], { env });
+  const { stdout } = await dauysInTurn(["transcribe", path, "--diarize", "--plain"], { env });
   assert.match(stdout, /^Speaker 1: .+\nSpeaker 2: .+\nSpeaker 1: .+\n$/su);
-  const vtt = await dauys(["transcribe", path, "--diarize", "--vtt"], { env });
+  const vtt = await dauysInTurn(["transcribe", path, "--diarize", "--vtt"], { env });
   assert.match(vtt.stdout, /\n<v Speaker 1>.+\n<v Speaker 2>.+\n<v Speaker 1>/su);
   const folder = join(dataDir, "by-jobs");
-  await dauys(["transcribe", path, "--diarize", "--plain", "--jobs", "-o", folder], { env });
+  await dauysInTurn(["transcribe", path, "--diarize", "--plain", "--jobs", "-o", folder], { env });
   assert.equal(await readFile(join(folder, "talk.wav.txt"), "utf8"), stdout);
-  const srt = await dauys(["transcribe", path, "--diarize", "--srt"], { env });
+  const srt = await dauysInTurn(["transcribe", path, "--diarize", "--srt"], { env });
   assert.match(srt.stdout, /\nSpeaker 1: .+\nSpeaker 2: .+\nSpeaker 1: /su);
 });
 

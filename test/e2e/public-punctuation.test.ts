@@ -10,7 +10,7 @@ import type { Transcription } from "../../core/protocol/transcription-schemas.js
 import { punctuationFamilyOf } from "../../native/models/families.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { PunctuationManifest } from "../../native/models/manifest.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -27,7 +27,7 @@ before(async () => {
   const models = join(dataDir, "models");
   await mkdir(models);
   await cp(TINY, join(models, "tiny-punct-cap-seg"), { recursive: true });
-  await dauys(["models", "use", "tiny-punct-cap-seg"], { env: { DATA_DIR: dataDir } });
+  await dauysInTurn(["models", "use", "tiny-punct-cap-seg"], { env: { DATA_DIR: dataDir } });
   service = await startServiceProcess({ DATA_DIR: dataDir });
   spoken = await speak(service, { text: SPOKEN });
 });
@@ -48,7 +48,7 @@ async function writtenByPackage(text: string, isOpen: boolean): Promise<string> 
 test("models use makes public punctuation the default, and models list says so", async () => {
   const defaults = JSON.parse(await readFile(join(dataDir, "models/defaults.json"), "utf8"));
   assert.deepEqual(defaults, { punctuation: "tiny-punct-cap-seg" });
-  const { stdout } = await dauys(["models", "list"], { env: { DATA_DIR: dataDir } });
+  const { stdout } = await dauysInTurn(["models", "list"], { env: { DATA_DIR: dataDir } });
   assert.match(stdout, /tiny-punct-cap-seg {2}\(installed, default for punctuation\)/);
   assert.match(stdout, /punctuation-v1 {2}\(installed\)\n {2}task +punctuation/);
 });
@@ -80,11 +80,11 @@ test("models use punctuation-v1 returns to the shipped package, also where MODEL
   await cp(TINY, join(models, "tiny-punct-cap-seg"), { recursive: true });
   const env = { MODELS_DIR: models };
   const defaults = async () => JSON.parse(await readFile(join(models, "defaults.json"), "utf8"));
-  await dauys(["models", "use", "tiny-punct-cap-seg"], { env });
+  await dauysInTurn(["models", "use", "tiny-punct-cap-seg"], { env });
   assert.deepEqual(await defaults(), { punctuation: "tiny-punct-cap-seg" });
-  assert.equal((await dauys(["models", "use", "punctuation-v1"], { env })).code, 0);
+  assert.equal((await dauysInTurn(["models", "use", "punctuation-v1"], { env })).code, 0);
   assert.deepEqual(await defaults(), {});
-  const { stdout } = await dauys(["models", "list"], { env });
+  const { stdout } = await dauysInTurn(["models", "list"], { env });
   assert.match(stdout, /tiny-punct-cap-seg {2}\(installed\)/);
 });
 
@@ -92,7 +92,9 @@ test("models remove returns to the shipped punctuation", async () => {
   const other = await temporaryFolder();
   await mkdir(join(other, "models"));
   await cp(TINY, join(other, "models/tiny-punct-cap-seg"), { recursive: true });
-  await dauys(["models", "use", "tiny-punct-cap-seg"], { env: { DATA_DIR: other } });
-  const { stderr } = await dauys(["models", "remove", "tiny-punct-cap-seg"], { env: { DATA_DIR: other } });
+  await dauysInTurn(["models", "use", "tiny-punct-cap-seg"], { env: { DATA_DIR: other } });
+  const { stderr } = await dauysInTurn(["models", "remove", "tiny-punct-cap-seg"], {
+    env: { DATA_DIR: other },
+  });
   assert.match(stderr, /punctuation-v1 is now the default for punctuation/);
 });

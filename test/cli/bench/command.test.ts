@@ -11,7 +11,7 @@ import { type StubWire, startStubWire } from "../../../bench/support/stub-wire.j
 import { writeWav } from "../../../core/domain/audio/wav.js";
 import type { BenchResult } from "../../../src/cli/bench/result.js";
 import { tone } from "../../support/audio.js";
-import { NO_SERVICE } from "../../support/command-process.js";
+import { dauysInTurn, NO_SERVICE } from "../../support/command-process.js";
 import { temporaryFolder } from "../../support/folders.js";
 import type { Outcome } from "../../support/run-program.js";
 import { type ServiceProcess, startServiceProcess } from "../../support/service-process.js";
@@ -71,7 +71,7 @@ test("the result is written as JSON and as a page, and compared with an older on
   const { stdout, code } = await benched("--sessions", "2", ...compare, ...SHORT);
   assert.equal(code, 0);
   assert.match(stdout, /^2 {2}End of speech to final p50: .* -> .*: (better|worse|no clear difference)$/m);
-  const again = await dauys(["bench", second, "--compare", `${first}.json`, "--json"]);
+  const again = await dauysInTurn(["bench", second, "--compare", `${first}.json`, "--json"]);
   const { differences } = JSON.parse(again.stdout) as { differences: unknown[] };
   assert.equal(differences.length, 12);
 });
@@ -168,7 +168,7 @@ const MISUSED: readonly [args: readonly string[], message: RegExp][] = [
 
 for (const [args, message] of MISUSED) {
   test(`"dauys bench ${args.join(" ")}" is rejected before anything is sent`, async () => {
-    const { code, stderr } = await dauys(["bench", ...args, "--key", KEY]);
+    const { code, stderr } = await dauysInTurn(["bench", ...args, "--key", KEY]);
     assert.equal(code, 2, stderr);
     assert.match(stderr, message);
   });
@@ -176,10 +176,10 @@ for (const [args, message] of MISUSED) {
 
 test("reports a folder without recordings, and a file that is not a WAV", async () => {
   const empty = await temporaryFolder();
-  const none = await dauys(["bench", stub.url, "--key", KEY, "--clips", empty]);
+  const none = await dauysInTurn(["bench", stub.url, "--key", KEY, "--clips", empty]);
   assert.deepEqual([none.code, none.stderr], [1, `dauys: no WAV file in ${empty}\n`]);
   await writeFile(join(empty, "a.wav"), "text");
-  const broken = await dauys(["bench", stub.url, "--key", KEY, "--clips", empty]);
+  const broken = await dauysInTurn(["bench", stub.url, "--key", KEY, "--clips", empty]);
   assert.equal(broken.code, 1);
   assert.match(broken.stderr, /^dauys: .*a\.wav/);
 });
