@@ -29,7 +29,7 @@ import { childrenOf } from "./processes.js";
 
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** The number of damaged copies of each container: the gate's number, or as requested. */
-const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 24);
+const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 12);
 /** The number of decoders that run at a time on a small machine. More would only wait. */
 const CONCURRENCY = 2;
 const MAX_SECONDS = 7_200;
