@@ -4,6 +4,7 @@ import { creditsFor, LIVE_TARIFF } from "../../core/domain/usage/tariff.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
+import { pace } from "../support/pace.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 import { samplesSpoken, startBystander } from "./support/bystander.js";
 import { chunk } from "./support/floods.js";
@@ -100,6 +101,9 @@ const COUNTING_PATHS = [
  */
 const GARBAGE_UNITS = 12;
 const BYSTANDER_UTTERANCES = 4;
+/** A client that gets 429 tries again after this time. */
+const RETRY_MS = 100;
+const PROBE_MS = 30;
 /** No flood requests speech, whose model takes the longest to load. */
 const NO_SPEECH = { SERVE: "transcription,live" };
 
@@ -133,6 +137,7 @@ for (const front of ATTACKED_FRONTS) {
       await eventually("a client that has flooded is let in again", async () => {
         if (client.status !== 429) return true;
         client.connection.destroy();
+        await pace(RETRY_MS);
         client = await open(path);
         return false;
       });
@@ -150,7 +155,7 @@ for (const front of ATTACKED_FRONTS) {
         key: other.key,
         utterances: BYSTANDER_UTTERANCES,
       });
-      const probe = new HealthProbe(service.port);
+      const probe = new HealthProbe(service.port, { paceMs: PROBE_MS });
       for (const { name, path, unit } of FLOODS) {
         const { client, closeFrame } = await flood(unit, { path });
         assert.deepEqual(closeFrame, { code: 4400, reason: "too_many_messages" }, name);

@@ -94,6 +94,9 @@ const BROKEN_FRAMES: readonly Buffer[] = [
   frame(Uint8Array.of(0xff), { opcode: OPCODE.text }),
 ];
 const PIECE_MS = 100;
+/** A client that gets 429 tries again after this time. */
+const RETRY_MS = 100;
+const PROBE_MS = 30;
 const LONG_TEXT = "Бүгін күн жылы болады деп айтты әкем маған таңертең. ".repeat(60);
 
 for (const front of ATTACKED_FRONTS) {
@@ -133,6 +136,7 @@ function describeAttacks(wire: Wire, started: () => AttackedService): void {
       await eventually("a client that has flooded is let in again", async () => {
         if (client.status !== 429) return true;
         client.connection.destroy();
+        await pace(RETRY_MS);
         client = await open();
         return false;
       });
@@ -146,7 +150,7 @@ function describeAttacks(wire: Wire, started: () => AttackedService): void {
     test("every kind of flood is closed with a reason, while another customer's speech continues and is charged", async () => {
       const other = await service.newCustomer();
       const said = "Сәлеметсіз бе! Оған ешкім кедергі жасамайды.";
-      const probe = new HealthProbe(service.port);
+      const probe = new HealthProbe(service.port, { paceMs: PROBE_MS });
       let isOver = false;
       let answers = 0;
       const bystander = (async () => {
