@@ -39,6 +39,8 @@ const SUBJECTS = [
   "dauys.v1.front.*.unheard.transcription.*",
 ];
 const COUNTED = "bus_messages_damaged_total";
+/** Enough to show that results do not vary without damaged messages. */
+const UNDISTURBED_ROUNDS = 3;
 const LIMIT_MS = 240_000;
 /**
  * The shortest interval between lines that are limited to one a second. Node's timers may fire a millisecond
@@ -97,8 +99,8 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
     return received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
   };
 
-  /** Synthesizes and transcribes until a live session ends. */
-  const serve = async () => {
+  /** Synthesizes and transcribes until a live session ends, or `mostRounds` times. */
+  const serve = async (mostRounds = Number.POSITIVE_INFINITY) => {
     const spoken = new Set<string>();
     const segments = new Set<string>();
     let isOver = false;
@@ -106,18 +108,18 @@ describe("damaged messages on the bus", { skip: WITHOUT_NATS }, () => {
       isOver = true;
     });
     const asking = async () => {
-      do {
+      for (let round = 0; round === 0 || (!isOver && round < mostRounds); round++) {
         const [sound, transcript] = await Promise.all([speak(), transcribe()]);
         spoken.add(sound);
         segments.add(JSON.stringify(transcript));
-      } while (!isOver);
+      }
     };
     const [finals] = await Promise.all([listening, asking()]);
     return { spoken: [...spoken], segments: [...segments], finals };
   };
 
   test("fail no request and no session, and are counted and logged once a second", async () => {
-    const expected = await serve();
+    const expected = await serve(UNDISTURBED_ROUNDS);
     assert.deepEqual([expected.spoken.length, expected.segments.length], [1, 1]);
     assert.ok(expected.finals.length > 1);
     const processes = [
