@@ -19,6 +19,7 @@ import {
   writeInitializer,
   writeNode,
 } from "../../src/models/onnx/graph-messages.js";
+import { quantizeGraph } from "../../src/models/onnx/quantize-graph.js";
 import { floatsOfHalves, quantizeColumns } from "../../src/models/onnx/weights.js";
 import { delimited, fieldsOf, whole } from "../../src/models/onnx/wire.js";
 import { quantizePackage } from "../../src/models/quantize.js";
@@ -151,6 +152,44 @@ for (const through of ["Cast", "Identity"] as const) {
     const rows = Array.from({ length: halves.frames }, (_, row) => row);
     const same = rows.filter((row) => bestOf(halves, row) === bestOf(int8, row)).length;
     assert.ok(same >= 0.95 * rows.length, `${same} of ${rows.length} rows agree`);
+  });
+}
+
+for (const type of ["float", "half"] as const) {
+  test(`a product may read another one: ${type}`, async () => {
+    const size = 16;
+    const values = Float32Array.from({ length: size * size }, (_, i) => Math.sin(3 * i) / 2);
+    const stored = type === "half" ? Uint16Array.from(values, halfOf) : values;
+    const content = [new Uint8Array(stored.buffer)];
+    const product = (left: string, output: string) =>
+      writeNode({ op: "MatMul", inputs: [left, "w"], outputs: [output] });
+    const graph = smallGraph(
+      [
+        ...writeInitializer({ name: "w", type: TYPES[type], dims: [size, size], content }),
+        ...product("x", "first"),
+        ...product("first", "second"),
+        ...writeNode({ op: "Cast", inputs: ["second"], outputs: ["y"], attributes: { to: TYPES.float } }),
+      ],
+      TYPES[type],
+    );
+    const quantized = await quantizeGraph(graph, { weightBits: 8, readExternal: () => assert.fail() });
+    assert.equal(quantized.products, 2);
+    const row = stored.slice(0, size);
+    const x =
+      row instanceof Float32Array
+        ? new Tensor("float32", row, [1, size])
+        : new Tensor("float16", row, [1, size]);
+    const [expected, found] = await Promise.all(
+      [graph, Buffer.concat(quantized.chunks)].map(async (model) => {
+        const session = await InferenceSession.create(model);
+        const { y } = await session.run({ x });
+        await session.release();
+        return y!.data as Float32Array;
+      }),
+    );
+    for (const [i, value] of found!.entries()) {
+      assert.ok(Math.abs(value - expected![i]!) < 0.1, `${i}: ${value} instead of ${expected![i]}`);
+    }
   });
 }
 
@@ -312,11 +351,11 @@ function halfOf(value: number): number {
   return sign + ((exponent + 15) << 10) + Math.floor((Math.abs(value) / 2 ** exponent - 1) * 1_024);
 }
 
-/** A model that applies a node to `x`, halves, and returns `y`. */
-function smallGraph(node: readonly Uint8Array[]): Uint8Array {
-  const type = delimited(1, [whole(1, TYPES.half), ...delimited(2, delimited(1, delimited(2, "n")))]);
+/** A model that computes `y` from `x`, of any shape. @param fields nodes and constants */
+function smallGraph(fields: readonly Uint8Array[], element: number = TYPES.half): Uint8Array {
+  const type = delimited(1, [whole(1, element)]);
   const graph = [
-    ...node,
+    ...fields,
     ...delimited(GRAPH.input, [...delimited(1, "x"), ...delimited(2, type)]),
     ...delimited(GRAPH.output, delimited(1, "y")),
   ];

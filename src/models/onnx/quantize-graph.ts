@@ -238,9 +238,12 @@ function writeProduct(
   const [given = ""] = node.inputs;
   const [half = ""] = node.outputs;
   const source = sources.get(given) ?? given;
-  const left = isHalf ? `${source}.float` : given;
+  // A product's own fp32 result needs no Cast.
+  const known = results.get(source);
+  const left = isHalf ? (known ?? `${source}.float`) : given;
   const output = results.get(half) ?? half;
-  const quantized = [`${left}.uint8`, `${left}.scale`, `${left}.zero`];
+  // Unlike the parts of `output`, since one product may read another one's output.
+  const quantized = [`${left}.uint8`, `${left}.uint8.scale`, `${left}.uint8.zero`];
   const [integers, scale, sums, product, addend] = ["integers", "scale", "sums", "product", "addend"].map(
     (part) => `${output}.${part}`,
   );
@@ -250,7 +253,7 @@ function writeProduct(
   const cast = (from: string, into: string, to: number) =>
     writeNode({ op: "Cast", inputs: [from], outputs: [into], attributes: { to } });
   return [
-    ...(isHalf && !isQuantized ? cast(source, left, TYPES.float) : []),
+    ...(isHalf && !isQuantized && known === undefined ? cast(source, left, TYPES.float) : []),
     ...(isQuantized ? [] : writeNode({ op: "DynamicQuantizeLinear", inputs: [left], outputs: quantized })),
     ...writeNode({
       op: "MatMulInteger",
