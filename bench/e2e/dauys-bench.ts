@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { MetricName } from "../../src/cli/bench/result.js";
 import type { BenchOptions } from "../bench-options.js";
@@ -29,12 +30,16 @@ const STUB_ROUNDS = [
 const SMOKE_ROUNDS = [{ sessions: 2, minutes: 0.001 }];
 /**
  * From 16 sessions on, a worker's rounds are 20 instead of 10 ms apart (native/live/worker.ts). Each bench
- * alone must exceed that: while only one of them speaks, partials would otherwise come earlier.
+ * alone must exceed that: while only one of them speaks, partials would otherwise come earlier. A partial
+ * waits up to 20 ms for its round, so the median of a session varies by 10 %: hence many sessions and rounds.
  */
-const BESIDE_SESSIONS = 20;
+const BESIDE_SESSIONS = 40;
 /** Enough for the four sentences, which take 21 s. */
 const BESIDE_MINUTES = 0.3;
-const BESIDE_ROUNDS = 8;
+/** Even: a service answers its older sessions up to 3 % later, so each bench is first in half of the rounds. */
+const BESIDE_ROUNDS = 12;
+/** By then all sessions of `dauys bench` have started. */
+const SECOND_AFTER_MS = 12_000;
 const BESIDE_METRICS: readonly MetricName[] = ["final", "first_partial", "partial_lag"];
 const DIGITS = 3;
 
@@ -119,7 +124,9 @@ async function besideRounds(smoke: boolean) {
     const rounds: { readonly live: readonly number[]; readonly bench: readonly number[] }[] = [];
     for (let round = 0; round < (smoke ? 1 : BESIDE_ROUNDS); round++) {
       const [live, { levels }] = await Promise.all([
-        runLiveRound({ service, operatorPort, stream, sessions }),
+        setTimeout(round % 2 === 0 ? 0 : SECOND_AFTER_MS).then(() =>
+          runLiveRound({ service, operatorPort, stream, sessions }),
+        ),
         benched(service.url, service.key, [
           ...["--sessions", String(sessions), "--minutes", smoke ? "0.01" : String(BESIDE_MINUTES)],
           ...["--clips", folder],
@@ -134,7 +141,10 @@ async function besideRounds(smoke: boolean) {
     const figures = BESIDE_METRICS.map((metric, nth) => {
       const live = mean(rounds.map((round) => round.live[nth]!));
       const bench = mean(rounds.map((round) => round.bench[nth]!));
-      return { metric, live, bench, ratio: bench / live };
+      const ratios = rounds.map((round) => round.bench[nth]! / round.live[nth]!);
+      const ratio = bench / live;
+      const variance = mean(ratios.map((each) => (each - mean(ratios)) ** 2));
+      return { metric, live, bench, ratio, standardError: Math.sqrt(variance / (rounds.length - 1)) };
     });
     for (const figure of figures) console.log(JSON.stringify(figure));
     return { figures, rounds };

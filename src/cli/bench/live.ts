@@ -19,12 +19,12 @@ const LEAST_DISTANCE_MS = 5;
 const PHASE_SEED = 1;
 
 /**
- * See `SessionParts.gridMs`. Few sessions need no grid: if they share moments, they also share the service's
- * rounds, and partials come up to 15 % earlier. Rounds of services are often 10 or 20 ms apart, and messages
+ * See `SessionParts.gridMs`. Up to 40 sessions need no grid: sessions that share a moment share the service's
+ * rounds too, and partials come a little earlier. Rounds of services are often 10 or 20 ms apart, and messages
  * every 8 ms meet all phases of them; at multiples of 10 ms, none would wait for a round.
  */
 const GRIDS = [
-  { mostSessions: 10, gridMs: 1 },
+  { mostSessions: 40, gridMs: 1 },
   { mostSessions: 250, gridMs: 8 },
   // Messages leave in groups of about 200 with 2,000 sessions: in 1 to 2 ms.
   { mostSessions: Number.POSITIVE_INFINITY, gridMs: 4 },
