@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps, Agent as SecureAgent } from "node:https";
+import { refusalReason } from "./refusal.js";
 
 /** Keeps connections open, as production clients do. */
 const AGENT = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
@@ -45,7 +46,7 @@ export function call({ method, url, headers, body, signal, onBytes }: HttpReques
       });
       response.once("error", (error: NodeJS.ErrnoException) => fail(new Error(error.code ?? error.message)));
       response.once("end", () => {
-        if (statusCode >= 400) return fail(new Error(`HTTP ${statusCode}`));
+        if (statusCode >= 400) return fail(new Error(refusalReason(statusCode, Buffer.concat(parts))));
         settle({ headers: response.headers, body: Buffer.concat(parts), endedAtMs: performance.now() });
       });
     });

@@ -4,6 +4,7 @@ import { WebSocket } from "ws";
 import { clientFrame } from "./frames.js";
 import type { LiveEvent, LiveOptions, LiveWire } from "./live-wires.js";
 import type { Pacer } from "./pacer.js";
+import { refusalReason } from "./refusal.js";
 import { MESSAGE_MS, type SpokenPlan } from "./spoken-plan.js";
 
 /** A service that does not answer within this time after the audio counts as failed. */
@@ -90,8 +91,9 @@ class LiveSession {
       if (!isBinary) this.#receive(String(data));
     });
     socket.on("unexpected-response", (_, response) => {
-      response.resume();
-      this.#fail(`HTTP ${response.statusCode}`);
+      const parts: Buffer[] = [];
+      response.on("data", (bytes: Buffer) => parts.push(bytes));
+      response.once("close", () => this.#fail(refusalReason(response.statusCode ?? 0, Buffer.concat(parts))));
     });
     socket.on("error", (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message));
     socket.once("close", (code) => this.#closed(code));

@@ -1,4 +1,5 @@
 import { RATE_HZ } from "./clips.js";
+import { withDetail } from "./refusal.js";
 
 /** Protocols that the bench can use: ours, OpenAI's and Deepgram's. */
 export const WIRES = ["dauys", "openai", "deepgram"] as const;
@@ -91,7 +92,7 @@ function readDauys(message: Json): LiveEvent | null {
     case "done":
       return { type: "done", credits: Number(message["credits_charged"]) };
     case "error":
-      return { type: "failed", reason: String(message["code"]) };
+      return { type: "failed", reason: withDetail(String(message["code"]), message["detail"]) };
     default:
       return null;
   }
@@ -142,5 +143,5 @@ function readOpenAi(message: Json): LiveEvent | null {
   }
   if (type !== "error") return null;
   const { error } = message as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
-  return { type: "failed", reason: String(error?.code ?? error?.message ?? "error") };
+  return { type: "failed", reason: withDetail(String(error?.code ?? "error"), error?.message) };
 }

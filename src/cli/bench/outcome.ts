@@ -1,6 +1,7 @@
 import { bootstrapRate, type Estimate } from "../../../core/domain/statistics/bootstrap.js";
 import { uniformRandom } from "../../../core/domain/statistics/uniform-random.js";
 import { bucketOf, Histogram, middleOf } from "./histogram.js";
+import { kindOf } from "./refusal.js";
 import type { Distribution, LevelResult, MetricName, TimelinePoint } from "./result.js";
 
 /**
@@ -50,16 +51,20 @@ export function summarized(
     if (found !== null) metrics[name] = found;
   }
   const words = outcomes.flatMap((outcome) => outcome.words);
-  const failures = new Map<string, number>();
-  for (const { failure } of outcomes)
-    if (failure !== null) failures.set(failure, (failures.get(failure) ?? 0) + 1);
+  const failures = new Map<string, { readonly reason: string; count: number }>();
+  for (const { failure } of outcomes) {
+    if (failure === null) continue;
+    const counted = failures.get(kindOf(failure));
+    if (counted === undefined) failures.set(kindOf(failure), { reason: failure, count: 1 });
+    else counted.count++;
+  }
   const total = (of: (outcome: Outcome) => number) => outcomes.reduce((sum, outcome) => sum + of(outcome), 0);
   return {
     load,
     seconds,
     started: outcomes.length,
     failed: total(({ failure }) => (failure === null ? 0 : 1)),
-    failures: [...failures].map(([reason, count]) => ({ reason, count })),
+    failures: [...failures.values()],
     missed: total(({ missed }) => missed),
     sentences: total(({ sentences }) => sentences),
     underruns: total(({ underruns }) => underruns),

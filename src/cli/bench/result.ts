@@ -82,6 +82,7 @@ export interface LevelResult {
   readonly seconds: number;
   readonly started: number;
   readonly failed: number;
+  /** Failures of each kind, with the reason of the first. */
   readonly failures: readonly { readonly reason: string; readonly count: number }[];
   /** Number of sentences without a final. */
   readonly missed: number;

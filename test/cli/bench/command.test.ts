@@ -102,8 +102,14 @@ test("Ctrl-C closes the sessions and keeps what was measured", async () => {
 });
 
 test("if the service rejects every session, the command fails with the reasons", async () => {
-  const server = createServer((_, response) => response.writeHead(401).end());
-  server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"));
+  let nth = 0;
+  // Each body differs, as those with a request's id do.
+  const body = () => JSON.stringify({ detail: `The key is\nunknown (${nth++})` });
+  const server = createServer((_, response) => response.writeHead(401).end(body()));
+  server.on("upgrade", (_, socket) => {
+    const said = body();
+    socket.end(`HTTP/1.1 401 Unauthorized\r\nContent-Length: ${said.length}\r\n\r\n${said}`);
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -122,7 +128,11 @@ test("if the service rejects every session, the command fails with the reasons",
   server.close();
   for (const { code, stdout, stderr } of [live, requests]) {
     assert.equal(code, 1);
-    assert.match(stdout, /^ {2}failed: \d+ × HTTP 401$/m);
+    assert.equal(
+      stdout.match(/^ {2}failed: \d+ × HTTP 401: The key is unknown \(\d+\)$/gm)?.length,
+      1,
+      stdout,
+    );
     assert.match(stderr, /^dauys: every session or request failed; the reasons are above$/m);
   }
 });
