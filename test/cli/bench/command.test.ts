@@ -157,7 +157,7 @@ for (const wire of ["dauys", "openai", "deepgram"]) {
     assert.equal(speech.level.credits, 6);
     const files = await of("--scenario", "files", "--rate", "1");
     assert.ok(files.level.metrics.speed !== undefined);
-    assert.equal(files.level.credits, 11);
+    assert.equal(files.level.credits, 5);
     const requests = await of("--scenario", "requests", "--rate", "1");
     assert.deepEqual([requests.level.metrics.response?.count, requests.result.credits], [1, 0]);
   });
