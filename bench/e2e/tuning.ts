@@ -17,7 +17,7 @@ interface Tuned {
 
 const LIVE = ["--sessions", "4", "--minutes", "0.4"];
 const SPEECH = ["--scenario", "speech", "--rate", "0.5", "--minutes", "0.5"];
-const FILES = ["--scenario", "files", "--rate", "3", "--minutes", "0.4"];
+const FILES = ["--scenario", "files", "--rate", "30", "--minutes", "0.4"];
 
 const TUNED: readonly Tuned[] = [
   {
