@@ -17,7 +17,7 @@ interface Tuned {
 
 const LIVE = ["--sessions", "4", "--minutes", "0.4"];
 const SPEECH = ["--scenario", "speech", "--rate", "0.5", "--minutes", "0.5"];
-const FILES = ["--scenario", "files", "--rate", "30", "--minutes", "0.4"];
+const FILES = ["--scenario", "files", "--rate", "60", "--minutes", "0.4"];
 
 const TUNED: readonly Tuned[] = [
   {
@@ -69,7 +69,7 @@ async function measured(
   environment: Readonly<Record<string, string>>,
   options: readonly string[],
 ): Promise<BenchResult> {
-  const service = await startServiceProcess({ LIVE_PER_ORG: "1000", MODEL_PRELOAD: "true", ...environment });
+  const service = await startServiceProcess({ LIVE_PER_ORG: "1000", FILES_PER_ORG: "1000", MODEL_PRELOAD: "true", ...environment });
   try {
     await creditDevelopment(service, 1_000_000_000);
     return await benched(service.url, service.key, options);
