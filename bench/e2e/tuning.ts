@@ -69,7 +69,12 @@ async function measured(
   environment: Readonly<Record<string, string>>,
   options: readonly string[],
 ): Promise<BenchResult> {
-  const service = await startServiceProcess({ LIVE_PER_ORG: "1000", FILES_PER_ORG: "1000", MODEL_PRELOAD: "true", ...environment });
+  const service = await startServiceProcess({
+    LIVE_PER_ORG: "1000",
+    FILES_PER_ORG: "1000",
+    MODEL_PRELOAD: "true",
+    ...environment,
+  });
   try {
     await creditDevelopment(service, 1_000_000_000);
     return await benched(service.url, service.key, options);
