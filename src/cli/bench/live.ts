@@ -18,17 +18,10 @@ const LEAST_DISTANCE_MS = 5;
 /** For the phases of sessions: at equal distances all would meet the same moment of the service's rounds. */
 const PHASE_SEED = 1;
 
-/**
- * See `SessionParts.gridMs`. Up to 40 sessions need no grid: sessions that share a moment share the service's
- * rounds too, and partials come a little earlier. Rounds of services are often 10 or 20 ms apart, and messages
- * every 8 ms meet all phases of them; at multiples of 10 ms, none would wait for a round.
- */
-const GRIDS = [
-  { mostSessions: 40, gridMs: 1 },
-  { mostSessions: 250, gridMs: 8 },
-  // Messages leave in groups of about 200 with 2,000 sessions: in 1 to 2 ms.
-  { mostSessions: Number.POSITIVE_INFINITY, gridMs: 4 },
-];
+/** See `SessionParts.gridMs`. Messages leave in groups of about 60, or 200 with 2,000 sessions: in 1 to 2 ms. */
+const GRID_MS = 4;
+const COARSE_GRID_MS = 10;
+const MOST_ON_COARSE_GRID = 250;
 
 /** Runs live sessions that all speak whole sentences for `seconds`. */
 export async function runLiveLevel(
@@ -41,7 +34,7 @@ export async function runLiveLevel(
   const pacer = new Pacer();
   const random = uniformRandom(PHASE_SEED);
   const { budget, signal, progress } = context;
-  const { gridMs } = GRIDS.find(({ mostSessions }) => sessions <= mostSessions)!;
+  const gridMs = sessions > MOST_ON_COARSE_GRID ? GRID_MS : COARSE_GRID_MS;
   const spreadMs = Math.max(SPREAD_MS, sessions * LEAST_DISTANCE_MS);
   const cpuBefore = process.cpuUsage();
   const startedAtMs = performance.now();
