@@ -12,6 +12,8 @@ const LAST_ANSWER_MS = 30_000;
 const CONNECT_MS = 60_000;
 /** A service that leaves this many bytes unread has stopped reading. */
 const MOST_UNREAD_BYTES = 4_000_000;
+/** Number of reads, of at most 64 KB each. */
+const MOST_REFUSAL_PARTS = 16;
 
 export interface TimedEvent {
   readonly event: LiveEvent;
@@ -92,7 +94,10 @@ class LiveSession {
     });
     socket.on("unexpected-response", (_, response) => {
       const parts: Buffer[] = [];
-      response.on("data", (bytes: Buffer) => parts.push(bytes));
+      response.on("data", (bytes: Buffer) => {
+        // A refusal is short: whatever sends more, or never ends, must not hold the session.
+        if (parts.push(bytes) >= MOST_REFUSAL_PARTS) response.destroy();
+      });
       response.once("close", () => this.#fail(refusalReason(response.statusCode ?? 0, Buffer.concat(parts))));
     });
     socket.on("error", (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message));

@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type StubWire, startStubWire } from "../../../bench/support/stub-wire.js";
@@ -134,6 +135,30 @@ test("if the service rejects every session, the command fails with the reasons",
       stdout,
     );
     assert.match(stderr, /^dauys: every session or request failed; the reasons are above$/m);
+  }
+});
+
+test("a refusal whose body breaks off or never ends fails its session with the status", async () => {
+  const head = "HTTP/1.1 503 Service Unavailable\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const part = `10000\r\n${"x".repeat(65_536)}\r\n`;
+  const brokenOff = (socket: Duplex) => socket.write(head + part, () => socket.destroy());
+  const endless = (socket: Duplex) => {
+    const more = () => socket.write(part, () => socket.writable && more());
+    socket.write(head, more);
+  };
+  for (const refuse of [brokenOff, endless]) {
+    const server = createServer();
+    server.on("upgrade", (_, socket) => {
+      socket.on("error", () => socket.destroy());
+      refuse(socket);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stdout } = await dauys(["bench", url, "--key", KEY, "--sessions", "2", ...SHORT]);
+    server.close();
+    assert.equal(code, 1);
+    assert.match(stdout, /^ {2}failed: \d+ × HTTP 503$/m);
   }
 });
 
